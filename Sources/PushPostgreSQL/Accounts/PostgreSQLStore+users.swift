@@ -84,8 +84,9 @@ extension PostgreSQLStore {
         insert into user_tag (user_id, tag) select $1, tag from pg_catalog.unnest($2::bytea[]) as t (tag) on conflict do nothing
         """
 
-    /// A statement has a time limit, which 10,000 pushes exceeded on a busy machine. In smaller
-    /// pages, each would read the index entries of more pages that were deleted before.
+    /// The number of pushes that one statement deletes or changes. A statement has a time limit,
+    /// which 10,000 pushes exceeded on a busy machine. In smaller pages, each would read the index
+    /// entries of more pages that were deleted before.
     package static let deletionPage = 2_000
 
     package func deleteUser(

@@ -64,18 +64,20 @@ extension WriteTransaction {
         }
         if waiting.isEmpty { return 0 }
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
-        try await self.query(Self.makePushesDue, keys: due.map(\.key), due.map(\.dueAt))
+        for first in stride(from: 0, to: due.count, by: PostgreSQLStore.deletionPage) {
+            let page = due[first...].prefix(PostgreSQLStore.deletionPage)
+            try await self.query(Self.makePushesDue, keys: page.map(\.key), page.map(\.dueAt))
+        }
         return due.count
     }
 
-    /// Locks the pushes that wait for devices. Orders them by an expression: ordered by columns,
-    /// PostgreSQL may read all pushes through the primary key's index.
+    /// Selects the pushes that wait for devices. Locks none, since locking all of them in one
+    /// statement could exceed its time limit.
     static let waitingPushes = """
         select p.notification_id, p.device, p.user_id, coalesce(p.due_at, \(Date.distantFuture.milliseconds)),
             coalesce((select sequence from notification where id = p.notification_id), 0)
         from push p
         where p.device = any($1::int8[]) and p.owner is null and (p.due_at is null or p.due_at > $2)
-        order by p.notification_id + 0, p.device for update
         """
 
     /// Counts the queued pushes of the devices' users, except those that wait for other devices
@@ -92,7 +94,7 @@ extension WriteTransaction {
     static let makePushesDue = """
         update push p set due_at = k.due_at, reason = null
         from unnest($1::int8[], $2::int8[], $3::int8[]) as k (notification_id, device, due_at)
-        where \(DuePush.equal("p", "k"))
+        where \(DuePush.equal("p", "k")) and p.owner is null and (p.due_at is null or p.due_at > k.due_at)
         """
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so
