@@ -129,14 +129,20 @@ struct EventStream: Sendable {
         _ body: (any DeviceStore, [RegistrationID], Int64, Date) async throws -> Int
     ) async -> Bool {
         do {
+            let user = self.caller.user.id
+            while let turn = self.handler.turns.take(ofUser: user, now: .now) { try await Task.sleep(until: turn) }
+            let start = ContinuousClock.now
+            defer { self.handler.turns.end(ofUser: user, start: start, now: .now) }
             let count = try await body(
                 self.handler.store,
                 self.devices,
-                self.caller.user.id,
+                user,
                 self.handler.now()
             )
             if count > 0 { self.handler.workIsWaiting() }
             return true
+        } catch is CancellationError {
+            return false
         } catch {
             // The next heartbeat tries again.
             self.handler.logger.warning(

@@ -17,6 +17,7 @@ struct StreamHandler: Handler {
     let workIsWaiting: @Sendable () -> Void
     let logger: Logger
     let now: @Sendable () -> Date
+    let turns = WakeTurns()
 
     var routes: [Route] {
         [
