@@ -110,7 +110,7 @@ package final class SQLiteStore: Store {
     package var failure: String? { self.writer.failure }
 
     package var refusal: String? {
-        if self.writer.condition.isDamaged { return "the database's file is damaged" }
+        if self.writer.condition.damage != nil { return "the database's file is damaged" }
         return self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
     }
 
