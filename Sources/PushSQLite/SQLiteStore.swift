@@ -107,7 +107,10 @@ package final class SQLiteStore: Store {
 
     package var lease: CredentialLease? { nil }
 
-    package var failure: String? { self.writer.failure }
+    package var failure: String? {
+        self.writer.checkFile()
+        return self.writer.failure
+    }
 
     package var refusal: String? {
         if self.writer.condition.damage != nil { return "the database's file is damaged" }
