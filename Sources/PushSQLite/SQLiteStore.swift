@@ -107,10 +107,13 @@ package final class SQLiteStore: Store {
 
     package var lease: CredentialLease? { nil }
 
-    package var failure: String? { self.writer.failure }
+    package var failure: String? {
+        self.writer.checkFile()
+        return self.writer.failure
+    }
 
     package var refusal: String? {
-        if self.writer.condition.isDamaged { return "the database's file is damaged" }
+        if self.writer.condition.damage != nil { return "the database's file is damaged" }
         return self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
     }
 

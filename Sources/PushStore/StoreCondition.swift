@@ -6,7 +6,7 @@ internal import Synchronization
 package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
-        var isDamaged = false
+        var damage: StoreError?
         var setAside = 0
         var commits = StoreReport.Commits()
     }
@@ -19,9 +19,9 @@ package final class StoreCondition: Sendable {
     }
 
     package var isFull: Bool { self.state.withLock { $0.isFull } }
-    /// Whether an operation has found that the database's file is damaged. Only a restart resets
-    /// it.
-    package var isDamaged: Bool { self.state.withLock { $0.isDamaged } }
+    /// The error of the first operation that has found the database's file damaged; `nil` if none
+    /// has. Only a restart resets it.
+    package var damage: StoreError? { self.state.withLock { $0.damage } }
     /// The number of rows that could not be read and were set aside.
     package var setAside: Int { self.state.withLock { $0.setAside } }
     package var commits: StoreReport.Commits { self.state.withLock { $0.commits } }
@@ -42,8 +42,8 @@ package final class StoreCondition: Sendable {
     package func record(_ error: StoreError) {
         guard case .damagedFile(let reason) = error else { return }
         let isNew = self.state.withLock { state in
-            defer { state.isDamaged = true }
-            return !state.isDamaged
+            defer { state.damage = state.damage ?? error }
+            return state.damage == nil
         }
         if isNew { self.onEvent(.fileDamaged(reason: reason)) }
     }

@@ -38,6 +38,7 @@ import Testing
         }
         let fixture = try await self.reopened(intact, options: options)
         #expect(fixture.store.refusal == nil)
+        try await fixture.post(1, from: alice, to: "username:alice")
         for _ in 0..<2 {
             let error = await #expect(throws: StoreError.self) {
                 if isRead {
@@ -55,8 +56,17 @@ import Testing
         }
         #expect(fixture.store.refusal == "the database's file is damaged")
         #expect(reports.withLock { $0 } == 1)
-        // Other pages can still be read.
+        // Other pages can still be read and written.
         #expect(try await fixture.user("alice").id == alice.id)
+        try await fixture.addUser("bob")
+        // The restore would discard further posts, although none of them needs a damaged page.
+        let refused = await #expect(throws: StoreError.self) {
+            try await fixture.post(2, from: alice, to: "username:alice")
+        }
+        guard case .damagedFile = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
         await fixture.store.close()
     }
 

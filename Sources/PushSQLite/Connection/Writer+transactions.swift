@@ -18,6 +18,13 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
+    /// Stops the writer if the database's file was removed or replaced. Without posts, only this
+    /// check notices it.
+    func checkFile() {
+        guard self.failure == nil else { return }
+        do { try self.wiper.requireFile() } catch { self.stopIfBroken(error) }
+    }
+
     /// Stops the writer if the disk has failed; records a full disk and a damaged file.
     ///
     /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
@@ -77,6 +84,7 @@ extension Writer {
                 isRunUntil = .now
             }
         }
+        try self.wiper.requireFile()
         if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }

@@ -31,7 +31,7 @@ final class PageWiper: Sendable {
     /// next wipe.
     private static let maximumCheckpointed = 4096
 
-    private let log: String
+    private let path: String
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
@@ -41,7 +41,7 @@ final class PageWiper: Sendable {
         let descriptor = try openStateFile(database)
         // The mode protects times and sizes, which are not encrypted.
         fchmod(descriptor, 0o600)
-        self.log = database + "-wal"
+        self.path = database
         self.onEvent = onEvent
         self.state = Mutex(State(descriptor: descriptor))
     }
@@ -53,6 +53,15 @@ final class PageWiper: Sendable {
     /// Closes the file. Call it after SQLite has closed the database.
     func close() {
         if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
+    }
+
+    /// Throws `StoreError.broken` if the path no longer names the open file. SQLite would still
+    /// write to that file, which nobody can open after the process has ended.
+    func requireFile() throws(StoreError) {
+        let isInPlace = self.state.withLock { $0.descriptor.map { isStateFile($0, at: self.path) } }
+        guard isInPlace != false else {
+            throw .broken(reason: "the file \(self.path) was removed or replaced while the server ran")
+        }
     }
 
     // MARK: Known pages
@@ -86,7 +95,7 @@ final class PageWiper: Sendable {
     func recordCheckpoint() throws(StoreError) -> Bool {
         let log: WriteAheadLog
         do {
-            log = try WriteAheadLog(path: self.log)
+            log = try WriteAheadLog(path: self.path + "-wal")
         } catch {
             self.state.withLock { $0.unknown = 1 }
             return false

@@ -24,8 +24,13 @@ func openStateFile(_ path: String) throws(StoreError) -> Int32 {
 /// path no longer names this file: the last holder of the lock may have renamed or removed the
 /// file.
 func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
+    flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isStateFile(descriptor, at: path)
+}
+
+/// Whether the path still names this open file, and not another file or none.
+func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
     var (opened, named) = (stat(), stat())
-    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 && fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
+    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
         && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
 }
 

@@ -11,6 +11,8 @@ extension SQLiteStore {
     package func post(_ request: PostRequest) async throws -> [PostOutcome] {
         let (posts, page) = (request.posts, request.page ?? AudienceWalk.page)
         guard let now = posts.first?.createdAt else { return [] }
+        // The operator must restore a backup, which would not have this post.
+        if let damage = self.writer.condition.damage { throw damage }
         // For a single post, which is the usual case, the text of the audit entry is made before
         // the transaction begins.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.chain.draft) : nil
