@@ -35,6 +35,9 @@ extension ConnectionPool {
                 failure.isConflict || failure.isLostConnection || isStale, runs < Self.maximumRuns,
                 !Task.isCancelled, ContinuousClock.now < deadline
             else {
+                // If a pooler shares the session, the server may have skipped the statement whose
+                // error `body` threw.
+                if case .unusable = failure { throw failure }
                 // If `body` itself threw an error, this line rethrows that error instead of
                 // `failure`.
                 _ = try result.get()

@@ -47,10 +47,9 @@ extension DatabaseError {
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
-    /// Whether the prepared statement does not exist, or a migration has changed its columns.
+    /// Whether a migration has changed the columns of the prepared statement.
     var isStalePlan: Bool {
-        guard case .refused(let code, _) = self else { return false }
-        return code == "26000" || code == "0A000"
+        self.code == "0A000"
     }
 
     var isLostConnection: Bool {

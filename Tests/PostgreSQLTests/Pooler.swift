@@ -1,6 +1,7 @@
 import Foundation
 import PostgreSQL
 import PushTesting
+import Testing
 
 /// PgBouncer in front of the databases of the shared cluster. It ends with this object, or with
 /// the test process.
@@ -18,6 +19,7 @@ final class Pooler: Sendable {
 
     private let folder: TemporaryFolder
     private let script: TiedScript
+    private let configuration: String
 
     /// Starts PgBouncer in front of this database's server. `settings` are lines of PgBouncer's
     /// configuration file.
@@ -33,14 +35,24 @@ final class Pooler: Sendable {
             unix_socket_dir = \(folder.path)
             auth_type = any
             logfile = \(folder.file("log"))
+            pidfile = \(folder.file("pid"))
             \(settings)
             """
         try configuration.write(toFile: folder.file("pgbouncer.ini"), atomically: true, encoding: .utf8)
         self.folder = folder
+        self.configuration = configuration
         self.script = try TiedScript(Self.script, [folder.path] + PostgreSQLCluster.stepDown(into: folder))
         try await eventually {
             (try? String(contentsOfFile: folder.file("log"), encoding: .utf8))?.contains("process up") == true
         }
+    }
+
+    /// Makes PgBouncer read its configuration again, with this change.
+    func reload(replacing old: String, with new: String) throws {
+        let changed = self.configuration.replacing(old, with: new)
+        try changed.write(toFile: self.folder.file("pgbouncer.ini"), atomically: false, encoding: .utf8)
+        let number = try String(contentsOfFile: self.folder.file("pid"), encoding: .utf8)
+        kill(try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines))), SIGHUP)
     }
 
     /// Returns the address of the same database through the pooler.

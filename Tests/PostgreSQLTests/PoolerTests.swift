@@ -76,6 +76,50 @@ import Testing
             }
         }
     }
+
+    /// Without a pooler, this test removes the prepared statements instead.
+    @Test func aSessionWithoutItsPreparedStatementsIsLeft() async throws {
+        try await withPool { fixture in
+            let pool = fixture.pool
+            _ = try await pool.query("select 1::int8")
+            _ = try await pool.query("deallocate all")
+            let read = await failure { _ = try await pool.query("select 1::int8") }
+            #expect(read?.isSharedSession == true, "\(read as Any)")
+            #expect(try await pool.query("select 1::int8").first?.integer(0) == 1)
+            _ = try await pool.transaction { try await $0.query("deallocate all") }
+            let written = await failure { _ = try await pool.transaction { try await $0.query("select 1::int8") } }
+            #expect(written?.isSharedSession == true, "\(written as Any)")
+            #expect(try await pool.transaction { try await $0.query("select 1::int8") }.first?.integer(0) == 1)
+        }
+    }
+
+    @Test func aStatementOfAnotherClientNeverRunsAfterAChangeOfTheMode() async throws {
+        let address = try PostgreSQLCluster.shared.newDatabase()
+        let pooler = try await Pooler(before: address, "pool_mode = session")
+        let pooled = try pooler.address(of: address)
+        try await withPool("", .shortTimeouts, at: { _ in pooled }) { first in
+            try await withPool("", .shortTimeouts, at: { _ in pooled }) { second in
+                let pools = [first.pool, second.pool]
+                try await eventually { await failure { _ = try await pools[0].query("select 0::int8") } == nil }
+                try await eventually { await failure { _ = try await pools[1].query("select 1::int8") } == nil }
+                try pooler.reload(replacing: "pool_mode = session", with: "pool_mode = transaction")
+                try await eventually {
+                    var isNoticed = false
+                    for (number, pool) in pools.enumerated() {
+                        let error = await failure {
+                            let row = try await pool.query("select \(number)::int8").first
+                            #expect(try row?.integer(0) == Int64(number))
+                        }
+                        if let error { #expect(error.namesPooler || error.isUnavailable, "\(error)") }
+                        isNoticed = isNoticed || error?.namesPooler == true
+                    }
+                    return isNoticed
+                }
+            }
+        }
+        withExtendedLifetime(pooler) {}
+        try PostgreSQLCluster.shared.drop(address)
+    }
 }
 
 /// Runs a test with a database, and with its address through a pooler with these settings. With
@@ -96,6 +140,9 @@ private func withPooler(
 }
 
 extension DatabaseError {
+    /// Whether the error, of whatever kind, names the pooler as its cause.
+    fileprivate var namesPooler: Bool { self.description.contains("pool_mode = session") }
+
     fileprivate var isSharedSession: Bool {
         if case .unusable(let reason) = self { reason.contains("pool_mode = session") } else { false }
     }

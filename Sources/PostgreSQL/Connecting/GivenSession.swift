@@ -14,8 +14,8 @@ struct GivenSession {
     /// Whether the connection goes through a pooler. A pooler chooses the server's process only
     /// after the client has connected, so libpq's number differs from `process`.
     let isPooled: Bool
-    /// Whether the session contains prepared statements of another client. Such a statement could
-    /// run in place of this client's statement with the same name.
+    /// Whether the session contains prepared statements of another client. Later transactions of
+    /// this client could then run in another session.
     let isUsed: Bool
 
     /// Reads the result of `ClusterIdentity.query`.

@@ -30,7 +30,14 @@ struct ServerReport {
 
     var isWarning: Bool { self.severity == "WARNING" }
 
-    var error: DatabaseError { .refused(code: self.code ?? "08006", message: self.message) }
+    /// Whether a prepared statement is missing, or its name is taken. So a pooler has given this
+    /// client a session of another client.
+    var isOfSharedSession: Bool { self.code == "26000" || self.code == "42P05" }
+
+    var error: DatabaseError {
+        if self.isOfSharedSession { return .unusable(reason: GivenSession.sharedReason) }
+        return .refused(code: self.code ?? "08006", message: self.message)
+    }
 
     /// The first line of a text from libpq; further lines only explain the first.
     static func firstLine(_ text: UnsafePointer<CChar>?) -> String {

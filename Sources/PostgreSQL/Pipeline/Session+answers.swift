@@ -9,6 +9,8 @@ extension Session {
         /// executes this statement fails with it.
         var prepareFailure: DatabaseError?
         var hasFailed = false
+        /// Whether the session belongs to other clients, too, and must be left.
+        var isOfSharedSession = false
         /// The failure of the group's implicit commit, such as a violated deferred constraint.
         var failureOfEnd: DatabaseError?
         /// Whether the first item in flight has had its result. If so, libpq next reports that
@@ -73,6 +75,7 @@ extension Session {
         let report = ServerReport(result)
         guard !report.endsConnection else { return self.fail(report.message) }
         self.group.hasFailed = true
+        if report.isOfSharedSession { self.group.isOfSharedSession = true }
         switch item {
         case .prepare(let key):
             self.group.hasResult = true
@@ -102,6 +105,7 @@ extension Session {
                 self.answer(request, ended.hasFailed ? .undone : .rows(rows))
             }
         }
+        if ended.isOfSharedSession { self.fail(GivenSession.sharedReason) }
     }
 
     private func answer(_ request: Request, _ answer: Answer) {

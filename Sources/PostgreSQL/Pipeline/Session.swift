@@ -29,6 +29,9 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     private var watchesWrites = false
     private var prepared: [Statement.Key: String] = [:]
     private var lastName = 0
+    /// The random beginning of the names of prepared statements. If a pooler shares the session,
+    /// no client can run another client's statement, since its name differs.
+    private let namePrefix = String(UInt64.random(in: 0..<1 << 40), radix: 36)
 
     /// The items that were sent, in their order. Each item has one result, and a `sync` ends a
     /// group of statements.
@@ -101,7 +104,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             // The session never uses a name twice: a statement that has failed may still exist on
             // the server under its name.
             self.lastName += 1
-            let name = "s\(self.lastName)"
+            let name = "\(self.namePrefix)_\(self.lastName)"
             guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
                 self.failSending(connection)
                 return false
