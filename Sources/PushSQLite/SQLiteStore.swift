@@ -108,7 +108,7 @@ package final class SQLiteStore: Store {
     package var lease: CredentialLease? { nil }
 
     package var failure: String? {
-        self.writer.checkFile()
+        self.writer.checkFiles()
         return self.writer.failure
     }
 

@@ -6,12 +6,13 @@ import Testing
 
 @testable import PushSQLite
 
-/// The database's file is removed or replaced while the store is open. SQLite still writes to the
-/// old file, which is lost once the process ends.
+/// The database's file or its lock file is removed or replaced while the store is open. SQLite
+/// still writes to the old file, which is lost once the process ends. And without the lock file,
+/// another server could write the same database.
 @Suite(.timeLimit(.minutes(5))) struct RemovedFileTests {
     /// A post notices it, and so does `/readyz`, which asks for `failure`.
-    @Test(arguments: [true, false], [true, false])
-    func noFurtherPostIsAcknowledged(isReplaced: Bool, isNoticedByPost: Bool) async throws {
+    @Test(arguments: [("", true), ("", false), (".lock", true), (".lock", false)], [true, false])
+    func noFurtherPostIsAcknowledged(file: (end: String, isReplaced: Bool), isNoticedByPost: Bool) async throws {
         let reports = Mutex<[StoreEvent]>([])
         var options = StoreOptions()
         options.onEvent = { event in
@@ -21,9 +22,9 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.post(1, from: alice, to: "username:alice")
         #expect(fixture.store.failure == nil)
-        let path = fixture.sqlite.path
+        let path = fixture.sqlite.path + file.end
         try FileManager.default.removeItem(atPath: path)
-        if isReplaced { try Data("another file".utf8).write(to: URL(fileURLWithPath: path)) }
+        if file.isReplaced { try Data("another file".utf8).write(to: URL(fileURLWithPath: path)) }
         if !isNoticedByPost { #expect(fixture.store.failure != nil) }
         let reason = "the file \(path) was removed or replaced while the server ran"
         for number in Int64(2)...3 {

@@ -18,11 +18,16 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the database's file was removed or replaced. Without posts, only this
-    /// check notices it.
-    func checkFile() {
+    /// Stops the writer if the database's file or its lock file was removed or replaced. Without
+    /// posts, only this check notices it.
+    func checkFiles() {
         guard self.failure == nil else { return }
-        do { try self.wiper.requireFile() } catch { self.stopIfBroken(error) }
+        do { try self.requireFiles() } catch { self.stopIfBroken(error) }
+    }
+
+    private func requireFiles() throws(StoreError) {
+        try self.wiper.requireFile()
+        try self.lock.requireFile()
     }
 
     /// Stops the writer if the disk has failed; records a full disk and a damaged file.
@@ -84,7 +89,7 @@ extension Writer {
                 isRunUntil = .now
             }
         }
-        try self.wiper.requireFile()
+        try self.requireFiles()
         if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
         for finish in finishes { finish() }
         for (job, error) in refused { job.fail(error) }

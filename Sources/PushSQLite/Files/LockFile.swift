@@ -93,6 +93,13 @@ final class LockFile: Sendable {
         unlink(self.path)
     }
 
+    /// Throws `StoreError.broken` if the path no longer names the locked file. Another process
+    /// could then lock a new file, and write the same database.
+    func requireFile() throws(StoreError) {
+        guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
+        try requireStateFile(descriptor, at: self.path)
+    }
+
     /// Releases the lock, so that this or another process can open the database. Further calls do
     /// nothing.
     func release() {

@@ -58,10 +58,8 @@ final class PageWiper: Sendable {
     /// Throws `StoreError.broken` if the path no longer names the open file. SQLite would still
     /// write to that file, which nobody can open after the process has ended.
     func requireFile() throws(StoreError) {
-        let isInPlace = self.state.withLock { $0.descriptor.map { isStateFile($0, at: self.path) } }
-        guard isInPlace != false else {
-            throw .broken(reason: "the file \(self.path) was removed or replaced while the server ran")
-        }
+        guard let descriptor = self.state.withLock({ $0.descriptor }) else { return }
+        try requireStateFile(descriptor, at: self.path)
     }
 
     // MARK: Known pages

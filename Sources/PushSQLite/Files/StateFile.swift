@@ -27,8 +27,15 @@ func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
     flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isStateFile(descriptor, at: path)
 }
 
+/// Throws `StoreError.broken` if the path no longer names this open file.
+func requireStateFile(_ descriptor: Int32, at path: String) throws(StoreError) {
+    guard isStateFile(descriptor, at: path) else {
+        throw .broken(reason: "the file \(path) was removed or replaced while the server ran")
+    }
+}
+
 /// Whether the path still names this open file, and not another file or none.
-func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
+private func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
     var (opened, named) = (stat(), stat())
     return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
         && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
