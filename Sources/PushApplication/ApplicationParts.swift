@@ -82,6 +82,9 @@ struct ApplicationParts: Sendable {
         try configuration.refuseLostStore()
         self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
+        // Beside a database, a missing file counts as lost. So the file is made first.
+        let signingKeys = try SigningKeyFile(configuration.signingKeys).loadOrCreate(beside: configuration.storePlace)
+        self.signingKeys = SigningKeys(signingKeys)
         let options = StoreOptions(
             configuration,
             streams: self.streams,
@@ -93,7 +96,6 @@ struct ApplicationParts: Sendable {
             logger: logger
         )
         self.store = try configuration.openStore(keyring, options)
-        self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         try configuration.makeKeysOfWebPush()

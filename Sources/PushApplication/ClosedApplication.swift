@@ -39,7 +39,9 @@ struct ClosedApplication {
             grace: .seconds(1),
             responder: ClosedServer(
                 because: reason,
-                signingKeys: SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate()),
+                signingKeys: SigningKeys(
+                    try SigningKeyFile(configuration.signingKeys).loadOrCreate(beside: configuration.storePlace)
+                ),
                 settings: configuration.serverSettings([:]),
                 logger: logger
             ),

@@ -138,11 +138,26 @@ struct IssuerKeyService: Service {
 
     private func get(_ url: OutboundURL) async throws -> OutboundResponse {
         let request = OutboundRequest(.get, url, headers: [.init("accept", "application/json")], timeout: Self.timeout)
-        let response = try await self.client.send(request)
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await self.client.send(request)
+        } catch {
+            throw IssuerDocumentError("\(error)\(Self.remedy(for: error, at: url))")
+        }
         guard response.status == 200 else {
             throw IssuerDocumentError("\(url.text) was answered with \(response.status)")
         }
         return response
+    }
+
+    private static func remedy(for error: OutboundError, at url: OutboundURL) -> String {
+        switch error {
+        case .tls:
+            "; name the certificate authority of \(url.text) in signIn.oidc.caFile, "
+                + "or correct the scheme of signIn.oidc.issuer if that server has no TLS"
+        case .interrupted where !url.isSecure: "; if that server has TLS, signIn.oidc.issuer must begin with https"
+        default: ""
+        }
     }
 
     /// The seconds of `max-age` (RFC 9111 section 5.2.2.1), at most a year; `nil` if the field

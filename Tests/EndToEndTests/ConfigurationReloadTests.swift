@@ -144,7 +144,7 @@ import Testing
         _ = try await self.reload("\(quota)\nlog: {level: debug}", until: "configuration reloaded")
         _ = try await self.quota()
         #expect(await self.daemon.process.errors(until: "request answered").contains("request answered"))
-        _ = try await self.reload("\(quota)\nlog: {level: info}", until: "configuration reloaded")
+        _ = try await self.reload("\(quota)\nlog: {level: warning}", until: "configuration reloaded")
         _ = try await self.quota()
         let ended = await self.daemon.terminated()
         #expect(ended.code == 0)

@@ -42,6 +42,14 @@ import Testing
         #expect(finding.grade == .fail && finding.text.contains(" cannot be read: "), "\(finding)")
     }
 
+    @Test func aWrongSchemeOfTheIssuerIsReportedWithTheKeyToChange() async throws {
+        let issuer = try Stub(configuration: "", keys: "")
+        let secure = try await issuer.whileRunning { try await Self.finding(on: $0.replacing("http:", with: "https:")) }
+        for key in ["signIn.oidc.caFile", "signIn.oidc.issuer"] {
+            #expect(secure.grade == .fail && secure.text.contains(key), "\(secure)")
+        }
+    }
+
     @Test func aCollectorOfSpansIsCalled() async throws {
         let stub = try Stub(configuration: "", keys: "")
         let reached = try await stub.whileRunning { try await Self.findings("tracing: {endpoint: '\($0)'}") }

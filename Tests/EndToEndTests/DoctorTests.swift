@@ -24,7 +24,7 @@ import Testing
         self.configuration.keys = self.folder.path
     }
 
-    /// Makes a database and a keyring, as a first start does.
+    /// Makes a database and its keys, as a first start does.
     private func prepare() async throws {
         try await self.configuration.openStore().close()
     }
@@ -45,7 +45,7 @@ import Testing
         )
         #expect(findings["keyring"]?.grade == .ok)
         #expect(findings["senders.stream"]?.text == "needs no credentials")
-        #expect(findings["signing-keys"]?.grade == .warn, "made by the server only")
+        #expect(findings["signing-keys"]?.grade == .ok)
         #expect(findings["clock"]?.grade == .ok)
         #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing-keys", "database", "senders.stream"])
     }
@@ -53,7 +53,7 @@ import Testing
     @Test func doctorCreatesNothingBeforeTheFirstStart() async throws {
         let findings = try await self.examine()
         #expect(findings["database"]?.grade == .warn)
-        #expect(findings["keyring"]?.grade == .warn)
+        #expect(findings["keyring"]?.grade == .warn && findings["signing-keys"]?.grade == .warn)
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
     }
 
@@ -65,6 +65,9 @@ import Testing
         #expect(finding.text.contains(keys.keys[0].key.id))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.signingKeys)
         #expect(try await self.examine()["signing-keys"]?.grade == .fail)
+        try FileManager.default.removeItem(atPath: self.configuration.signingKeys)
+        let lost = try #require(try await self.examine()["signing-keys"])
+        #expect(lost.grade == .fail && lost.text.contains("is missing; restore it from a backup"), "\(lost)")
     }
 
     /// The mode of a file with a secret, and the grade that `sealpost doctor` gives it.

@@ -247,7 +247,7 @@ import Testing
                 "PATH": "/usr/bin:/bin",
             ]
         ).end()
-        let start = "exit code 1\nexit code 1\ndisk/sealpost.db.lock\n\nvar:\nkeyring\n"
+        let start = "exit code 1\nexit code 1\ndisk/sealpost.db.lock\n\nvar:\nkeyring\nsigning-keys\n"
         #expect(ended.code == 0 && ended.output.hasPrefix(start), "\(ended)")
         #expect(ended.errors.contains("sealpost: cannot open disk/sealpost.db: the disk is full\n"), "\(ended.errors)")
     }

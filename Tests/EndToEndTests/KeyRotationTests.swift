@@ -255,7 +255,6 @@ import Testing
         }
         try FileManager.default.createDirectory(atPath: self.folder.file("keys"), withIntermediateDirectories: false)
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder, environment: settings)
-        _ = try SigningKeyFile(self.folder.file("keys/signing-keys")).loadOrCreate()
         chmod(self.folder.file("keys"), 0o500)
         let daemon = try ChildProcess(
             "/usr/bin/setpriv",
@@ -353,7 +352,7 @@ import Testing
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
-            for name in ["keyring", "day-keys"] { try copy(name, to: index) }
+            for name in ["keyring", "signing-keys", "day-keys"] { try copy(name, to: index) }
         }
         let second = try await Daemon(in: folders[1], settings: settings)
         #expect(try await run(at: 0, "keys", "rotate").code == 0)

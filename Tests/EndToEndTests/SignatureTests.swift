@@ -218,6 +218,33 @@ import Testing
         }
     }
 
+    /// A new key would make apps that pinned the lost one refuse every answer, so only a command
+    /// makes it.
+    @Test(arguments: [true, false]) func lostKeysEndTheStartUntilACommandMakesNewOnes(isShared: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let address = isShared ? try PostgreSQLCluster.shared.newDatabaseText() : "var/sealpost.db"
+        func run(_ arguments: String...) async throws -> ChildProcess.Ended {
+            let environment = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_DATABASE": address]
+            return try await Daemon.run(arguments, in: folder, environment: environment)
+        }
+        #expect(try await run("user", "add", "alice", "--no-password").code == 0)
+        let first = try await run("signing-keys", "list").output
+        try FileManager.default.removeItem(atPath: folder.file("var/signing-keys"))
+        #expect(try await run("user", "add", "bob", "--no-password").code == 0)
+        for command in ["serve", "doctor"] {
+            let refused = try await run(command)
+            #expect(refused.code == (command == "serve" ? 78 : 1))
+            let text = refused.output + refused.errors
+            #expect(text.contains("var/signing-keys is missing; restore it from a backup, or copy it"), "\(text)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("var/signing-keys")))
+        let made = try await run("signing-keys", "rotate")
+        #expect(made.code == 0 && made.output.hasPrefix("key 1 added to var/signing-keys"), "\(made)")
+        #expect(try await run("signing-keys", "list").output != first)
+        let daemon = try await Daemon(in: folder, settings: ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": address])
+        #expect(await daemon.terminate() == 0)
+    }
+
     @Test func noCommandShowsAPrivateKey() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("var/signing-keys")

@@ -184,6 +184,18 @@ import Testing
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
     }
 
+    /// `cut` is the number of bytes that the backup lacks; `nil` stands for another file.
+    @Test(arguments: [1, 100, 5000, nil]) func anIncompleteBackupIsReportedAsIncomplete(cut: Int?) async throws {
+        await self.fixture.store.close()
+        let backup = URL(fileURLWithPath: self.backup)
+        let data = try cut.map { try Data(contentsOf: backup).dropLast($0) }
+        try (data ?? Data("root:x:0:0".utf8)).write(to: backup)
+        let error = #expect(throws: StoreError.self) { try self.restore() }
+        let text = "\(try #require(error))"
+        #expect(text.contains("it is not a complete database of sealpost"), "\(text)")
+        #expect(!text.contains("--without-hash"))
+    }
+
     @Test func aBackupWithoutAHashIsRestoredOnDemand() async throws {
         await self.fixture.store.close()
         let copy = self.elsewhere.file("vacuumed.db")

@@ -51,10 +51,9 @@ package final class ConfigurationReload: Sendable {
             return current.values.keysThatDiffer(from: new.values).filter(Self.isReloaded)
         }
         if !changed.isEmpty {
-            // At level notice this line is logged even if the reload has raised the threshold to
-            // `notice`.
             logger.notice("configuration reloaded", metadata: ["changed": "\(changed.joined(separator: " "))"])
         }
+        self.threshold.level = self.current.withLock { $0.level }
         let waiting = self.started.values.keysThatDiffer(from: new.values).filter { !Self.isReloaded($0) }
         if !waiting.isEmpty {
             logger.warning(
@@ -66,7 +65,9 @@ package final class ConfigurationReload: Sendable {
 
     private func use(_ new: Configuration, instead old: Configuration, in application: Application) {
         application.use(quotas: new.quotas, limits: new.limits)
-        self.threshold.level = new.level
+        // Until the line about the reload is written, the lower level applies: the line appears if
+        // either level admits it.
+        self.threshold.level = min(old.level, new.level)
         application.parts.traces.sample(new.loggedRequests)
         guard new.limits.maxConnections > old.limits.maxConnections else { return }
         DescriptorLimit.raise(for: new.limits.maxConnections, logger: application.parts.logger)

@@ -138,15 +138,7 @@ package struct Doctor: Sendable {
 
     private var keyring: Finding {
         let (path, place) = (self.configuration.keyring, self.configuration.storePlace)
-        if PrivateFile.isMissing(path) {
-            // The check of the database reports a store that cannot be read. That fault is not the
-            // keyring's.
-            let isMade = try? place.isMade()
-            if isMade != true {
-                let condition = isMade == nil ? " if the database is new" : ""
-                return Finding(.warn, "keyring", "\(path) does not exist; the first start creates it\(condition)")
-            }
-        }
+        if let finding = self.firstStart(creates: path, subject: "keyring") { return finding }
         do {
             let keyring = try KeyringFile(path).loadOrCreate(beside: place)
             // The check of the database reports a store that cannot be read.
@@ -179,15 +171,24 @@ package struct Doctor: Sendable {
 
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
-        guard !PrivateFile.isMissing(path) else {
-            return Finding(.warn, "signing-keys", "\(path) does not exist; the next start creates it")
-        }
+        if let finding = self.firstStart(creates: path, subject: "signing-keys") { return finding }
         do {
-            let first = try SigningKeyFile(path).load().keys[0].key
+            let first = try SigningKeyFile(path).loadOrCreate(beside: self.configuration.storePlace).keys[0].key
             return Finding(.ok, "signing-keys", "\(path) can be used; \(first.id) signs")
         } catch {
             return Finding(.fail, "signing-keys", "\(error)")
         }
+    }
+
+    /// The warning that a file of keys does not exist yet; `nil` if it exists, or if it is lost.
+    private func firstStart(creates path: String, subject: String) -> Finding? {
+        guard PrivateFile.isMissing(path) else { return nil }
+        // The check of the database reports a store that cannot be read. That fault is not the
+        // file's.
+        let isMade = try? self.configuration.storePlace.isMade()
+        if isMade == true { return nil }
+        let condition = isMade == nil ? " if the database is new" : ""
+        return Finding(.warn, subject, "\(path) does not exist; the first start creates it\(condition)")
     }
 
     /// Whether the next start can create the missing files.

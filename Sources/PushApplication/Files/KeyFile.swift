@@ -74,20 +74,27 @@ package struct KeyFile<Keys: FiledKeys> {
     }
 }
 
-extension KeyFile<Keyring> {
-    /// Reads the keyring. If neither its file nor the store exists, first creates the file with
-    /// one new key.
+extension KeyFile {
+    /// Reads the file. If neither the file nor the store exists, first creates the file with one
+    /// new key.
     ///
     /// Throws `ConfigurationError` if the file is missing and a store exists, since a new key
-    /// could not decrypt that store. Throws `StoreError` if the file is missing and the function
-    /// cannot find out whether a store exists.
-    package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
+    /// could not replace the lost ones. Throws `StoreError` if the file is missing and the
+    /// function cannot find out whether a store exists.
+    package func loadOrCreate(beside place: any StorePlace) throws -> Keys {
         guard try !PrivateFile.isMissing(self.path) || !place.isMade() else {
-            throw ConfigurationError(
-                "the keyring \(self.path) is missing; restore it from a backup to decrypt \(place)"
-            )
+            throw ConfigurationError("\(Keys.fileName) \(self.path) is missing; \(Keys.remedy(beside: place))")
         }
         return try self.loadOrCreate()
+    }
+}
+
+extension KeyFile<SigningKeySet> {
+    /// Adds a key as `rotate()` does. If the file is missing and a store exists, creates the file
+    /// with one new key. Without a store, the command may run in the wrong folder.
+    package func rotate(beside place: any StorePlace) throws -> UInt32 {
+        guard PrivateFile.isMissing(self.path), try place.isMade() else { return try self.rotate() }
+        return try self.loadOrCreate().keys[0].number
     }
 }
 
@@ -95,12 +102,23 @@ extension KeyFile<Keyring> {
 package protocol FiledKeys: NumberedKeys {
     /// The name of the file in error messages.
     static var fileName: String { get }
+    /// The remedy for an operator if the file is missing although the store exists.
+    static func remedy(beside place: any StorePlace) -> String
 }
 
 extension Keyring: FiledKeys {
     package static let fileName = "the keyring"
+
+    package static func remedy(beside place: any StorePlace) -> String {
+        "restore it from a backup to decrypt \(place)"
+    }
 }
 
 extension SigningKeySet: FiledKeys {
     package static let fileName = "the file of signing keys"
+
+    package static func remedy(beside place: any StorePlace) -> String {
+        "restore it from a backup, or copy it from another server; if it is lost, sealpost signing-keys rotate creates one, "
+            + "and apps that pinned the lost keys refuse every answer"
+    }
 }

@@ -22,7 +22,7 @@ package func withStore(
 extension Configuration {
     /// Opens the server's database for a command, while no server has it open. With `admitsMoved`,
     /// also opens a database whose content was moved to another place. With `creates`, creates a
-    /// missing database and a missing keyring, as the server's first start does.
+    /// missing database and its missing files of keys, as the server's first start does.
     ///
     /// Throws `CommandFailure` if the files belong to another user, or if there is no database.
     func openStore(creates: Bool = true, admitsMoved: Bool = false) throws -> any Store {
@@ -38,7 +38,12 @@ extension Configuration {
         options.isListedAfterEnd = false
         options.dayChain = DayKeyFile(self.dayKeys)
         options.mark = TimelineFile(self.timeline)
-        return try self.openStore(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
+        let keyring = try KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace)
+        // The server refuses to start with a database, but without this file.
+        if creates, PrivateFile.isMissing(self.signingKeys), try !self.storePlace.isMade() {
+            _ = try SigningKeyFile(self.signingKeys).loadOrCreate()
+        }
+        return try self.openStore(keyring, options)
     }
 
     /// Opens the database, and creates it if it is missing. Then a file in the folder of the

@@ -40,11 +40,18 @@ enum BackupHash {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .ofSystem(path) }
         defer { close(descriptor) }
-        let end = Int(lseek(descriptor, 0, SEEK_END)) - self.length
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        let end = size - self.length
         var trailer = [UInt8](repeating: 0, count: self.length)
         guard end > 0, pread(descriptor, &trailer, trailer.count, end) == trailer.count,
             trailer.starts(with: self.mark)
         else {
+            guard self.hasAllPages(descriptor, size: size) else {
+                throw .cannotOpen(
+                    place: path,
+                    reason: "it is not a complete database of sealpost: it was cut off, or is another file"
+                )
+            }
             let remedy = "if you trust it, as one of an earlier version, restore it with --without-hash"
             throw .cannotOpen(place: path, reason: "the backup has no keyed hash; \(remedy)")
         }
@@ -64,6 +71,19 @@ enum BackupHash {
                     """
             )
         }
+    }
+
+    /// Whether the file consists of a SQLite database, whose header (sqlite.org/fileformat.html)
+    /// has the size and the number of its pages.
+    private static func hasAllPages(_ descriptor: Int32, size: Int) -> Bool {
+        var header = [UInt8](repeating: 0, count: 32)
+        guard pread(descriptor, &header, header.count, 0) == header.count,
+            header.starts(with: Array("SQLite format 3\0".utf8))
+        else { return false }
+        func number(_ bytes: Range<Int>) -> Int { header[bytes].reduce(0) { $0 << 8 | Int($1) } }
+        // A page of 65,536 bytes has the number 1.
+        let pageSize = number(16..<18)
+        return size == (pageSize == 1 ? 65_536 : pageSize) * number(28..<32)
     }
 
     /// The keyed hash over the first `end` bytes. Also passes each piece of these bytes to `each`.

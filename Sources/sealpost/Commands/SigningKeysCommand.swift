@@ -46,7 +46,10 @@ struct SigningKeysCommand: AsyncParsableCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a signing key; it signs after the next SIGHUP or start.",
-            discussion: "Apps that request an older key by its keyid get signatures of that key until you remove it."
+            discussion: """
+                Apps that request an older key by its keyid get signatures of that key until you remove it. If the file is \
+                lost, the command creates it with one key.
+                """
         )
 
         @OptionGroup var options: ConfigurationOptions
@@ -57,7 +60,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
                 let configuration = try self.options.load()
                 try configuration.refuseForeignFiles()
                 let path = configuration.signingKeys
-                let number = try SigningKeyFile(path).rotate()
+                let number = try SigningKeyFile(path).rotate(beside: configuration.storePlace)
                 self.output.show(
                     .object([.init("Key", .number(number)), .init("File", .string(path))]),
                     "key \(number) added to \(path); send SIGHUP to a running server"

@@ -74,7 +74,7 @@ struct Initialization {
     private func makeKeys(_ configuration: Configuration) throws -> [String] {
         let isThere = FileManager.default.fileExists(atPath: configuration.keyring)
         _ = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
-        _ = try SigningKeyFile(configuration.signingKeys).loadOrCreate()
+        _ = try SigningKeyFile(configuration.signingKeys).loadOrCreate(beside: configuration.storePlace)
         return ["the keys \(configuration.keyring) and \(configuration.signingKeys) are \(isThere ? "used" : "made")"]
     }
 

@@ -170,12 +170,16 @@ package struct IssuerRules: Sendable {
         guard now < end else {
             let isByAge = issuedAt + self.maximumAge <= expiry
             let age = Self.seconds(isByAge ? issuedAt : expiry, now)
-            let limit = Int((isByAge ? self.maximumAge : 0) + self.leeway)
+            let leeway = Int(self.leeway)
             throw .mismatch(
                 .expired,
                 "get a new token from the issuer",
                 found: "\(isByAge ? "iat" : "exp") \(age) s ago",
-                expected: ["less than \(limit) s ago, with \(Int(self.leeway)) s of leeway"]
+                expected: [
+                    isByAge
+                        ? "iat less than \(Int(self.maximumAge) + leeway) s ago, of which \(leeway) s are leeway"
+                        : "exp in the future, or less than \(leeway) s ago, the leeway"
+                ]
             )
         }
         return (issuedAt, end)
