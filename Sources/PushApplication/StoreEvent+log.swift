@@ -81,6 +81,9 @@ extension Logger {
                 metadata: ["reason": "\(reason)"]
             )
         case .databaseTrusted: self.info("database accepted; the newest primary is in use again")
+        case .databaseUnusable(let reason):
+            self.error("database cannot be used until an operator acts", metadata: ["reason": "\(reason)"])
+        case .databaseUsable: self.info("database can be used again")
         case .markNotKept(let reason):
             self.error(
                 "timeline file not written; after a restart this server would accept an older database",

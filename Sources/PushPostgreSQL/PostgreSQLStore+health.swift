@@ -13,7 +13,9 @@ extension PostgreSQLStore {
     }
 
     package var refusal: String? {
-        self.database.fault?.summary ?? (self.keys.lack == nil ? nil : "this server lacks a data key")
+        if let fault = self.database.fault { return fault.summary }
+        if self.keys.lack != nil { return "this server lacks a data key" }
+        return self.condition.shared.isUnusable ? "the database cannot be used; the log has the reason" : nil
     }
 
     package var isFull: Bool { self.condition.shared.isFull }
@@ -48,8 +50,8 @@ extension PostgreSQLStore {
         report.servers = try await self.countServers()
         // Errors are ignored: another database that speaks PostgreSQL's protocol may lack these
         // views.
-        let standbys = try? await self.read(Self.standbys).first
-        let clock = try? await self.read(Self.otherClock).first
+        let standbys = try? await self.database.query(Self.standbys).first
+        let clock = try? await self.database.query(Self.otherClock).first
         let pool = await self.database.counters()
         (report.connections, report.connectionsLost) = (pool.open, pool.lost)
         (report.waiting, report.oldestWait, report.retries) = (pool.waiting, pool.oldestWait, pool.retries)
@@ -104,9 +106,39 @@ extension PostgreSQLStore {
         select count(*), max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::int8 from pg_stat_replication
         """
 
-    // MARK: The planner's statistics
-
     private static let checkInterval = Duration.seconds(5)
+
+    // MARK: The rights of the server's role
+
+    /// Checks at intervals whether an unusable database can be used again, until the task is
+    /// cancelled.
+    func keepRights() async {
+        // Other causes than a missing right show only in failures, which the server's own tasks
+        // repeat each second.
+        while (try? await Task.sleep(for: Self.checkInterval)) != nil {
+            await self.checkRights(after: Self.checkInterval * 2)
+        }
+    }
+
+    func checkRights(after pause: Duration) async {
+        // If the read fails, the next check asks again.
+        guard self.condition.shared.isUnusable, let row = try? await self.read(Self.rights).first,
+            (try? row.boolean(0)) == true
+        else { return }
+        self.condition.shared.recordUsable(after: pause)
+    }
+
+    /// Selects whether the role may use its schema, and has its rights on its own tables.
+    private static let rights = """
+        select to_regclass('migration') is not null and not exists (
+            select 1 from pg_class c
+            where c.relkind = 'r' and pg_has_role(c.relowner, 'usage')
+                and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
+                and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+                    and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
+        """
+
+    // MARK: The planner's statistics
 
     /// Analyzes at intervals the tables whose statistics are far too small, until the task is
     /// cancelled.

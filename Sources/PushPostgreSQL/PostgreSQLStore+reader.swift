@@ -40,7 +40,9 @@ extension PostgreSQLStore: StoreReader {
         do {
             return try body(try await self.database.query(sql, values: values))
         } catch {
-            throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+            let failure = StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+            self.condition.shared.record(failure)
+            throw failure
         }
     }
 }

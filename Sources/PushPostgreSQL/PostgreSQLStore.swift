@@ -70,6 +70,7 @@ package final class PostgreSQLStore: Store {
             schema: opened.schema,
             opened.keys,
             self.database,
+            condition.shared,
             on: self.loop
         ) { [marks] in
             marks.forgetAll()
@@ -103,7 +104,7 @@ package final class PostgreSQLStore: Store {
     /// of event streams in groups, a short time after the first of each group. It repeats events
     /// that other servers send to devices with an event stream at this server. It switches to the
     /// keyring's first key once all servers have that key. It analyzes tables that have grown from
-    /// empty.
+    /// empty. It checks whether an unusable database can be used again.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
@@ -111,6 +112,7 @@ package final class PostgreSQLStore: Store {
             group.addTask { await self.keepEchoes() }
             group.addTask { await self.keepKeys() }
             group.addTask { await self.keepStatistics() }
+            group.addTask { await self.keepRights() }
         }
     }
 

@@ -33,7 +33,10 @@ extension StoreError {
     /// and damaged pages or indexes.
     private static let cures = [
         "42501": "give the server's role this right, or make the role the owner (docs/scale.md)",
-        "42P01": "restore a backup, or a search_path with the server's schema",
+        "42P01": """
+        give the server's role the right usage on its schema (docs/scale.md), or a search_path with this schema; if the table \
+        is gone, restore a backup
+        """,
         "XX001": "restore a backup", "XX002": "rebuild the index with reindex, or restore a backup",
     ]
 

@@ -21,7 +21,10 @@ struct FailureReport: Sendable {
         case StoreError.damagedFile:
             // The store itself has logged this once.
             return Problem(.busy, "the database's file is damaged; an operator must restore a backup")
-        case StoreError.unavailable, StoreError.unknownOutcome, StoreError.unusable:
+        case StoreError.unusable:
+            // The store itself has logged this once.
+            return Problem(.busy, "the database cannot be used; an operator must act")
+        case StoreError.unavailable, StoreError.unknownOutcome:
             self.logger.error("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")
         default:

@@ -1,12 +1,15 @@
 internal import PushCore
 internal import Synchronization
 
-/// Tracks whether a store's disk is full, or its file damaged. Counts the transactions and the
-/// unreadable rows. Any thread may use it.
+/// Tracks whether a store's disk is full, its file damaged, or its database unusable. Counts the
+/// transactions and the unreadable rows. Any thread may use it.
 package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
         var damage: StoreError?
+        /// The reasons why the database cannot be used.
+        var unusable: Set<String> = []
+        var lastUnusable = ContinuousClock.now
         var setAside = 0
         var commits = StoreReport.Commits()
     }
@@ -22,6 +25,8 @@ package final class StoreCondition: Sendable {
     /// The error of the first operation that has found the database's file damaged; `nil` if none
     /// has. Only a restart resets it.
     package var damage: StoreError? { self.state.withLock { $0.damage } }
+    /// Whether an operation has failed because the database cannot be used until an operator acts.
+    package var isUnusable: Bool { self.state.withLock { !$0.unusable.isEmpty } }
     /// The number of rows that could not be read and were set aside.
     package var setAside: Int { self.state.withLock { $0.setAside } }
     package var commits: StoreReport.Commits { self.state.withLock { $0.commits } }
@@ -38,14 +43,34 @@ package final class StoreCondition: Sendable {
         return hasChanged
     }
 
-    /// Records a damaged file, and reports it once; ignores any other error.
+    /// Records a damaged file or an unusable database, and reports it once; ignores any other
+    /// error.
     package func record(_ error: StoreError) {
-        guard case .damagedFile(let reason) = error else { return }
-        let isNew = self.state.withLock { state in
-            defer { state.damage = state.damage ?? error }
-            return state.damage == nil
+        switch error {
+        case .damagedFile(let reason):
+            let isNew = self.state.withLock { state in
+                defer { state.damage = state.damage ?? error }
+                return state.damage == nil
+            }
+            if isNew { self.onEvent(.fileDamaged(reason: reason)) }
+        case .unusable(_, let reason):
+            let isNew = self.state.withLock { state in
+                state.lastUnusable = .now
+                return state.unusable.insert(reason).inserted
+            }
+            if isNew { self.onEvent(.databaseUnusable(reason: reason)) }
+        default: break
         }
-        if isNew { self.onEvent(.fileDamaged(reason: reason)) }
+    }
+
+    /// Records that the database can be used again, unless an operation has failed within `pause`.
+    package func recordUsable(after pause: Duration) {
+        let hasChanged = self.state.withLock { state in
+            guard !state.unusable.isEmpty, .now - state.lastUnusable >= pause else { return false }
+            state.unusable = []
+            return true
+        }
+        if hasChanged { self.onEvent(.databaseUsable) }
     }
 
     /// Counts a transaction: its callers' writes, and the duration of its commit.

@@ -47,6 +47,11 @@ package enum StoreEvent: Sendable, Hashable {
     case databaseRefused(reason: String)
     /// The store has found a suitable database server after it had refused one.
     case databaseTrusted
+    /// An operation has failed because the database cannot be used, for example because the
+    /// server's role lacks a right. Reported once for each reason, until the database can be used.
+    case databaseUnusable(reason: String)
+    /// The database can be used again.
+    case databaseUsable
     /// The newest timeline of the database could not be stored on this machine's disk. After a
     /// restart, the server would not notice that a database is on an older timeline.
     case markNotKept(reason: String)

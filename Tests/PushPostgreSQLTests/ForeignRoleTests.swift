@@ -1,11 +1,12 @@
 import Foundation
 import PostgreSQL
 import PushCore
-import PushPostgreSQL
 import PushStore
 import PushTesting
 import Synchronization
 import Testing
+
+@testable import PushPostgreSQL
 
 /// The behaviour of the store if other roles of the database server have access to its tables, or
 /// if somebody has changed its schema.
@@ -74,13 +75,44 @@ import Testing
         self.expectRefusal(reason)
     }
 
-    @Test func aRightThatIsMissingLaterIsNamedWithItsCure() async throws {
+    @Test(arguments: [
+        ("insert on account", false, "permission denied for table account (SQLSTATE 42501); give the server's role"),
+        ("select on account", true, "permission denied for table account (SQLSTATE 42501); give the server's role"),
+        ("usage on schema <schema>", true, "(SQLSTATE 42P01); give the server's role the right usage on its schema"),
+    ])
+    func aRightThatIsMissingLaterIsNamed(right: String, isRead: Bool, reason: String) async throws {
         let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
-        let store = try place.open(Keyring(text: Keyring.generateText()), .patient)
-        try self.operate("revoke select on account from <schema>")
-        let error = await #expect(throws: StoreError.self) { try await store.makeReader().hasUsers() }
-        let reason = "the database: permission denied for table account (SQLSTATE 42501); give the server's role"
-        #expect("\(error as Any)".contains(reason) && error?.isConfiguration == true, "\(error as Any)")
+        let events = Mutex<[StoreEvent]>([])
+        var options = StoreOptions.patient
+        options.onEvent = { event in events.withLock { $0.append(event) } }
+        let opened = try place.open(Keyring(text: Keyring.generateText()), options)
+        let store = try #require(opened as? PostgreSQLStore)
+        // Without the schema, a connection that is opened only now would be refused.
+        _ = try await store.makeReader().hasUsers()
+        try self.operate("revoke \(right) from <schema>")
+        for _ in 0..<2 {
+            let error = await #expect(throws: StoreError.self) {
+                if isRead {
+                    _ = try await store.makeReader().hasUsers()
+                } else {
+                    let name = try #require(Username("alice"))
+                    _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
+                }
+            }
+            #expect("\(error as Any)".contains(reason) && error?.isConfiguration == true, "\(error as Any)")
+        }
+        let reasons = events.withLock { $0 }.compactMap { event in
+            if case .databaseUnusable(let reason) = event { reason } else { nil }
+        }
+        #expect(reasons.contains { $0.contains(reason) } && Set(reasons).count == reasons.count, "\(reasons)")
+        await store.checkRights(after: .zero)
+        #expect(store.refusal == "the database cannot be used; the log has the reason")
+        try self.operate("grant \(right) to <schema>")
+        try await eventually {
+            await store.checkRights(after: .zero)
+            return store.refusal == nil
+        }
+        #expect(events.withLock { $0 }.contains(.databaseUsable))
         await store.close()
     }
 

@@ -34,7 +34,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     /// Reads the result of the first statement; throws if the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
-        guard PQntuples(result) == 1, PQnfields(result) > 6 else {
+        guard PQntuples(result) == 1, PQnfields(result) > 7 else {
             throw ConnectFailure("the server does not report its identity")
         }
         let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }

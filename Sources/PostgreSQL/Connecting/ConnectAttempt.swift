@@ -110,7 +110,9 @@ final class ConnectAttempt: ReadinessHandler {
             defer { PQclear(result) }
             do throws(ConnectFailure) {
                 self.identity = try ClusterIdentity(result)
-                if GivenSession(result, of: connection).isUsed { throw ConnectFailure(GivenSession.sharedReason) }
+                let session = GivenSession(result, of: connection)
+                if session.isUsed { throw ConnectFailure(GivenSession.sharedReason) }
+                if !session.hasSchema { throw ConnectFailure(GivenSession.schemaReason) }
             } catch {
                 return self.end(.failure(ConnectFailure("\(self.endpoint): \(error.reason)")))
             }

@@ -9,6 +9,10 @@ struct GivenSession {
         server_reset_query = DISCARD ALL (docs/scale.md)
         """
 
+    static let schemaReason = """
+        the server's role may use no schema of its search_path: give it the right usage on its schema (docs/scale.md)
+        """
+
     /// The number of the server process that serves this session.
     let process: String
     /// Whether the connection goes through a pooler. A pooler chooses the server's process only
@@ -17,11 +21,15 @@ struct GivenSession {
     /// Whether the session contains prepared statements of another client. Later transactions of
     /// this client could then run in another session.
     let isUsed: Bool
+    /// Whether the role may use a schema of its search path. Otherwise the session would find no
+    /// tables, even after the role has got the right.
+    let hasSchema: Bool
 
     /// Reads the result of `ClusterIdentity.query`.
     init(_ result: OpaquePointer, of connection: OpaquePointer) {
         self.process = String(cString: PQgetvalue(result, 0, 5))
         self.isPooled = self.process != "\(PQbackendPID(connection))"
         self.isUsed = String(cString: PQgetvalue(result, 0, 6)) == "t"
+        self.hasSchema = String(cString: PQgetvalue(result, 0, 7)) != #""", pg_temp"#
     }
 }

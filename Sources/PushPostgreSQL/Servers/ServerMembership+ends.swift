@@ -75,6 +75,7 @@ extension ServerMembership {
             return (state.assigned, state.waiters)
         }
         self.database.control(Self.endsSince, assigned.seen) { outcome in
+            if case .failure(let error) = outcome { self.condition.record(StoreError(error)) }
             // If the rows cannot be decoded, the read counts as failed.
             guard case .success(let rows) = outcome, let ends = try? EndsSince(assigned.seen, rows) else {
                 return self.endReading(waiters, false)

@@ -51,6 +51,7 @@ final class ServerMembership: Sendable {
     let announcements: Announcements
     let lease: CredentialLease
     let state: Mutex<State>
+    let condition: StoreCondition
     private let schema: String
     private let keys: SharedKeys
     private let loop: EventLoop
@@ -61,11 +62,12 @@ final class ServerMembership: Sendable {
         schema: String,
         _ keys: SharedKeys,
         _ database: ConnectionPool,
+        _ condition: StoreCondition,
         on loop: EventLoop,
         onFreed: @escaping @Sendable () -> Void
     ) {
         (self.options, self.onFreed, self.schema, self.keys) = (options, onFreed, schema, keys)
-        (self.database, self.loop) = (database, loop)
+        (self.database, self.condition, self.loop) = (database, condition, loop)
         self.announcements = Announcements(database, on: loop)
         self.lease = CredentialLease(goodUntil: assigned.start + Self.localLeaseDuration)
         self.state = Mutex(State(assigned: assigned))
@@ -158,7 +160,9 @@ final class ServerMembership: Sendable {
             // begin after the renewal: see `catchUp`.
             case .success(let rows) where rows.changed == 1: self.catchUp { self.recordRenewal(at: start, $0) }
             case .success: self.rejoin()
-            case .failure: self.recordRenewal(at: start, false)
+            case .failure(let error):
+                self.condition.record(StoreError(error))
+                self.recordRenewal(at: start, false)
             }
         }
     }

@@ -58,14 +58,13 @@ extension PostgreSQLStore {
             } catch is AuditChainLost where runs < Self.maximumRuns {
                 loan.forgetHead()
                 runs += 1
-            } catch let error as DatabaseError {
-                // It is now unknown whether the audit's hash chain has a new end.
-                if case .unknownOutcome = error { loan.forgetHead() }
-                let failure = StoreError(error)
-                if case .full = failure { self.condition.shared.record(isFull: true) }
-                throw failure
             } catch {
-                throw StoreError(reading: error) ?? error
+                // It is now unknown whether the audit's hash chain has a new end.
+                if case DatabaseError.unknownOutcome = error { loan.forgetHead() }
+                guard let failure = StoreError(reading: error) else { throw error }
+                if case .full = failure { self.condition.shared.record(isFull: true) }
+                self.condition.shared.record(failure)
+                throw failure
             }
         }
     }
