@@ -381,7 +381,7 @@ export class DeviceKey {
 /** A difference between the server's list and the pins; `key` is the id of a device key. */
 export interface KeyChange {
   user: string;
-  kind: 'first' | 'added' | 'unapproved' | 'missing' | 'returned' | 'invalid' | 'account';
+  kind: 'first' | 'added' | 'unapproved' | 'missing' | 'returned' | 'invalid' | 'account' | 'skipped';
   key: string | null;
   fingerprint?: string;
 }
