@@ -109,10 +109,10 @@ export class Publisher {
     try {
       await this.#ask('DELETE', pathOf(id), options);
     } catch (error) {
-      // The notification is gone because an earlier attempt, whose answer was lost, has recalled
-      // it.
-      if (!(error.code === 'not-found' && error.attempts > 1)) throw error;
+      if (error.code !== 'not-found') throw error;
+      return false;
     }
+    return true;
   }
 
   /**

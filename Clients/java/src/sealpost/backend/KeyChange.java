@@ -41,6 +41,7 @@ public final class KeyChange {
 
     @Override
     public String toString() {
-        return user + ": " + kind.name().toLowerCase(Locale.ROOT) + (key == null ? "" : " " + key);
+        return user + ": " + kind.name().toLowerCase(Locale.ROOT) + (key == null ? "" : " " + key)
+                + (fingerprint == null ? "" : " (" + fingerprint + ")");
     }
 }

@@ -154,6 +154,10 @@ final class EndToEndTests {
         return new DeviceKey(body + "." + Base64.url(P256.fromDer(signer.sign())) + ".");
     }
 
+    private static String shown(DeviceKey key) {
+        return key.id() + " (" + key.fingerprint() + ")";
+    }
+
     private static Script.Step keys(String name, DeviceKey... keys) {
         StringBuilder list = new StringBuilder("{\"Key\":null}");
         for (DeviceKey key : keys) list.append(",{\"Key\":\"").append(key.text()).append("\"}");
@@ -176,7 +180,7 @@ final class EndToEndTests {
                 equal(parts[0] + parts[2] + parts[3] + parts[7].length(), "sealpost-e2e1" + SENDER.id() + 152);
                 that(parts[7].startsWith(phone.id()), parts[7]);
             }
-            equal(seen, List.of("[alice: first " + phone.id() + "] 1", "[alice: unapproved " + stranger.id() + "] 3"));
+            equal(seen, List.of("[alice: first " + shown(phone) + "] 1", "[alice: unapproved " + shown(stranger) + "] 3"));
             equal(script.requests.get(0).line, "GET /api/keys?to=username%3Aalice&app=default HTTP/1.1");
         }
     }
@@ -188,7 +192,7 @@ final class EndToEndTests {
             Client client = script.client();
             Encryption careful = new Encryption(SENDER, new Pins(false), changes -> {});
             NoTrustedDevice error = fails(NoTrustedDevice.class, () -> careful.send(client, notification));
-            equal(error.getMessage(), "there is no trusted device: [alice: unapproved " + phone.id() + ", alice: skipped]");
+            equal(error.getMessage(), "there is no trusted device: [alice: unapproved " + shown(phone) + ", alice: skipped]");
             Encryption objecting = new Encryption(SENDER, new Pins(), changes -> {
                 throw new IllegalStateException("no");
             });
