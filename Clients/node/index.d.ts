@@ -203,9 +203,10 @@ export class Publisher {
   sendMany(notifications: Iterable<Notification>, options?: SendOptions): Promise<PromiseSettledResult<SentNotification>[]>;
   /**
    * Recalls a notification from all recipients, or cancels a scheduled one. The token also needs
-   * the scope `fetch`.
+   * the scope `fetch`. Resolves to false if this account has no such notification: it has expired,
+   * or an earlier call or attempt has recalled it.
    */
-  recall(id: number, options?: CallOptions): Promise<void>;
+  recall(id: number, options?: CallOptions): Promise<boolean>;
   /**
    * The number of a notification's pushes by state, and the time of its sending while it is
    * scheduled.
@@ -381,7 +382,7 @@ export class DeviceKey {
 /** A difference between the server's list and the pins; `key` is the id of a device key. */
 export interface KeyChange {
   user: string;
-  kind: 'first' | 'added' | 'unapproved' | 'missing' | 'returned' | 'invalid' | 'account';
+  kind: 'first' | 'added' | 'unapproved' | 'missing' | 'returned' | 'invalid' | 'account' | 'skipped';
   key: string | null;
   fingerprint?: string;
 }

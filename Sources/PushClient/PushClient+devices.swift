@@ -84,8 +84,12 @@ extension PushClient {
         return devices
     }
 
-    /// Ends the registration of a device of the account, such as a lost phone: the device gets no
-    /// more pushes. A second call for the same device does nothing.
+    /// Ends the registration of a device of the account: the device gets no more pushes. A second
+    /// call for the same device does nothing.
+    ///
+    /// The device keeps its session, so it can still fetch, and register again. For a lost phone,
+    /// also end its session or set another password, and let backends distrust its end-to-end
+    /// keys: docs/end-to-end.md, "Risks that remain".
     public func endDevice(_ id: String) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))

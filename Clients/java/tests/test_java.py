@@ -178,7 +178,7 @@ class JavaTests(unittest.TestCase):
         self.assertIn("port ", text, text or process.stderr.read())
         self.assertRegex(text, r"notification \d+ reaches 1 users on 0 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
-        self.assertRegex(text, r"\[carol: first \S{22}\], store \d+\nthe app trusts \S{87}\n")
+        self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\], store \d+\nthe app trusts \S{87}\n")
         request = urllib.request.Request(f"http://127.0.0.1:{text.split()[-1]}/", b"{}", {"webhook-id": "m"})
         with self.assertRaises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request)

@@ -5,6 +5,8 @@ import {
   randomBytes, sign, verify,
 } from 'node:crypto';
 
+import {nameIn} from './wire.js';
+
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
@@ -324,10 +326,14 @@ export class Encryption {
       if (found.length > 0) await this.#changed?.(found);
     };
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
-      for (const {name, account, keys} of await publisher.deviceKeys(expression, {app})) {
+      const users = await publisher.deviceKeys(expression, {app}), named = nameIn(expression);
+      // The server lists no users without devices, so only those that are named can be reported.
+      if (users.length === 0 && named) changes.push({user: named, kind: 'skipped', key: null});
+      for (const {name, account, keys} of users) {
         const checked = this.pins.check(name, account, keys.filter(key => key !== null));
         recipients.push(...checked.recipients);
         changes.push(...checked.changes);
+        if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
         if (!pauses) continue;
         // Another call may send meanwhile, so the changes are reported first.
         await report();

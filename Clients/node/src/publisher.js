@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnavailableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {isObject, read, textOf} from './wire.js';
+import {isObject, nameIn, read, textOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -109,10 +109,10 @@ export class Publisher {
     try {
       await this.#ask('DELETE', pathOf(id), options);
     } catch (error) {
-      // The notification is gone because an earlier attempt, whose answer was lost, has recalled
-      // it.
-      if (!(error.code === 'not-found' && error.attempts > 1)) throw error;
+      if (error.code !== 'not-found') throw error;
+      return false;
     }
+    return true;
   }
 
   /**
@@ -168,7 +168,7 @@ export class Publisher {
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
     // The list for one user must not have keys of other users.
-    const [, name] = /^username:([-A-Za-z0-9_@#+.]+)$/.exec(expression) ?? [];
+    const name = nameIn(expression);
     if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);
     return users.map(({Name, Account, Devices}) => ({name: Name, account: Account, keys: Devices.map(({Key}) => Key)}));
   }

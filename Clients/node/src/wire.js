@@ -18,4 +18,7 @@ export const read = object => renamed(object, lower, (value, name) => {
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
 });
 
+/** The name in the tag expression of one user; undefined for other expressions. */
+export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]+)$/.exec(expression)?.[1];
+
 export {isObject};

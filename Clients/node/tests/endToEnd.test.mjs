@@ -144,6 +144,19 @@ test('nothing is sent without a trusted device, or if the caller objects', async
   assert.equal(publisher.sent.length, 0);
 });
 
+test('users who get nothing are reported before the others get the payload', async () => {
+  const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
+  const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
+  const publisher = {...publisherOf([]), deviceKeys: async expression => users[expression] ?? []};
+  const changed = changes => seen.push(...changes.map(({user, kind}) => [user, kind, publisher.sent.length]));
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed});
+  // No pin ends the report.
+  for (let count = 0; count < 2; count += 1) await encryption.send(publisher, {to, payload: 'x'});
+  const skipped = sent => [['bob', 'skipped', sent], ['Carol', 'skipped', sent]];
+  assert.deepEqual(seen, [['alice', 'first', 0], ...skipped(0), ...skipped(1)]);
+  await assert.rejects(encryption.send(publisher, {to: 'username:bob', payload: 'x'}), {name: 'NoTrustedDeviceError', message: /device: bob: skipped$/});
+});
+
 test('a lost device gets nothing, whatever is listed', () => {
   const phone = device(), tablet = device(2000), pins = new Pins();
   pins.check('alice', phone.account, [phone.text]);

@@ -16,7 +16,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    NAME, Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, UserKeys, encoded, read, read_all, user,
+    Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, UserKeys, encoded, is_user, read, read_all, user,
 )
 
 T = TypeVar("T")
@@ -166,8 +166,7 @@ class Client:
         """
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
-        name = expression[len("username:"):].lower()
-        if expression.startswith("username:") and NAME.issuperset(name) and any(item.name.lower() != name for item in found):
+        if is_user(expression) and any(f"username:{item.name}".lower() != expression.lower() for item in found):
             raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
         return found
 

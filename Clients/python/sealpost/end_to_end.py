@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError
-from .values import encoded
+from .values import encoded, is_user
 
 MAXIMUM_DEVICES = 1000
 # How long senders reuse the HPKE context of a device, in seconds: a new context costs a key
@@ -134,7 +134,7 @@ class Recipient(NamedTuple):
 class Change(NamedTuple):
     """A difference between the server's list of keys and the pins: docs/end-to-end.md has the kinds.
 
-    `key` is None for `account`.
+    `key` is None for `account` and `skipped`.
     """
 
     user: str
@@ -284,12 +284,16 @@ class Encryption:
     def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
         recipients: List[Recipient] = []
         changes: List[Change] = []
-        users = [user for expression in ([to] if isinstance(to, str) else to or []) for user in client.device_keys(expression, app=app)]
+        lists = [(expression, client.device_keys(expression, app=app)) for expression in ([to] if isinstance(to, str) else to or [])]
         with self._lock:
-            for user in users:
-                found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
-                recipients += found
-                changes += own
+            for expression, users in lists:
+                # The server lists no users without devices, so only those that are named can be reported.
+                if not users and is_user(expression):
+                    changes.append(Change(expression[len("username:"):], "skipped"))
+                for user in users:
+                    found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                    recipients += found
+                    changes += own if found else [*own, Change(user.name, "skipped")]
             if changes and self._changed:
                 self._changed(changes)
         if not recipients:

@@ -21,6 +21,11 @@ def user(name: str) -> str:
     return f"username:{name}"
 
 
+def is_user(expression: str) -> bool:
+    """Whether a tag expression names one user."""
+    return expression.startswith("username:") and NAME.issuperset(expression[len("username:"):])
+
+
 @dataclasses.dataclass(frozen=True)
 class Notification:
     """A notification to send; docs/api.md has each member's meaning and default.

@@ -174,6 +174,20 @@ class Sending(unittest.TestCase):
             encryption.send(client, Notification("x", to="username:alice"))
         self.assertEqual(client.sent, [])
 
+    def test_users_who_get_nothing_are_reported_before_the_others_get_it(self):
+        client = Client(
+            alice=[UserKeys("alice", "A" * 22, Device().text)], bob=[], carol=[UserKeys("Carol", "B" * 22, None)], nurse=[],
+        )
+        seen, to = [], ["username:alice", "username:bob", "username:carol", "role:nurse"]
+        report = lambda changes: seen.extend((change.user, change.kind, len(client.sent)) for change in changes)
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), changed=report)
+        for _ in range(2):  # No pin ends the report.
+            encryption.send(client, Notification("x", to=to))
+        skipped = [("bob", "skipped"), ("Carol", "skipped")]
+        self.assertEqual(seen, [("alice", "first", 0)] + [(*one, sent) for sent in (0, 1) for one in skipped])
+        with self.assertRaisesRegex(e2e.NoTrustedDevice, "device: bob: skipped$"):
+            encryption.send(client, Notification("x", to="username:bob"))
+
     def test_a_compared_device_is_trusted(self):
         device = Device()
         pins = e2e.Pins(trusts_first_contact=False)

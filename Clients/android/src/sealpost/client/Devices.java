@@ -35,8 +35,11 @@ public final class Devices {
     }
 
     /**
-     * Ends the registration of a device of the account, such as a lost phone: the device gets no
-     * more pushes.
+     * Ends the registration of a device of the account: the device gets no more pushes.
+     *
+     * <p>The device keeps its session, so it can still fetch, and register again. For a lost phone,
+     * also end its session or set another password, and let backends distrust its end-to-end keys:
+     * docs/end-to-end.md, "Risks that remain".
      */
     public void remove(Device device) throws PushClientException {
         client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());

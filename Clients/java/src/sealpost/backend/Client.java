@@ -209,11 +209,11 @@ public final class Client {
      * default} if the server sends for one app only. {@link Encryption} checks and uses the keys.
      */
     public List<UserKeys> deviceKeys(String expression, String app) {
-        String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
+        String name = Notification.nameIn(expression);
         return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(app), json -> {
             List<UserKeys> users = new Members(json).list("Users", UserKeys::new);
             // The server must return nobody's keys but the named user's.
-            boolean isOther = Notification.isName(name) && users.stream().anyMatch(user -> !Pins.lower(user.name).equals(Pins.lower(name)));
+            boolean isOther = name != null && users.stream().anyMatch(user -> !Pins.lower(user.name).equals(Pins.lower(name)));
             if (isOther) throw new Malformed("the list has the keys of another user");
             return users;
         });

@@ -120,10 +120,16 @@ public final class Encryption {
         List<Recipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
         for (String expression : to) {
-            for (UserKeys user : client.deviceKeys(expression, app)) {
+            List<UserKeys> users = client.deviceKeys(expression, app);
+            String name = Notification.nameIn(expression);
+            // The server lists no users without devices, so only those that are named can be
+            // reported.
+            if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
+            for (UserKeys user : users) {
                 Pins.Checked checked = pins.check(user.name, user.account, user.keys);
                 recipients.addAll(checked.recipients);
                 changes.addAll(checked.changes);
+                if (checked.recipients.isEmpty()) changes.add(new KeyChange(user.name, KeyChange.Kind.SKIPPED, null, null));
             }
         }
         if (!changes.isEmpty()) changed.accept(changes);

@@ -20,12 +20,14 @@ public final class KeyChange {
         /** A text that is not a key of the account. */
         INVALID,
         /** The user's account has another identifier than before. */
-        ACCOUNT
+        ACCOUNT,
+        /** No device of the user is trusted: nothing was encrypted for the user. */
+        SKIPPED
     }
 
     public final String user;
     public final Kind kind;
-    /** The id of the key; null for {@code INVALID} and {@code ACCOUNT}. */
+    /** The id of the key; null for {@code INVALID}, {@code ACCOUNT} and {@code SKIPPED}. */
     public final @Nullable String key;
     /** A digest of the key in 30 digits, which people can compare; null if the list has no key. */
     public final @Nullable String fingerprint;
@@ -39,6 +41,7 @@ public final class KeyChange {
 
     @Override
     public String toString() {
-        return user + ": " + kind.name().toLowerCase(Locale.ROOT) + (key == null ? "" : " " + key);
+        return user + ": " + kind.name().toLowerCase(Locale.ROOT) + (key == null ? "" : " " + key)
+                + (fingerprint == null ? "" : " (" + fingerprint + ")");
     }
 }

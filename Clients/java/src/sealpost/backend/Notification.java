@@ -44,7 +44,13 @@ public final class Notification {
         return "username:" + name;
     }
 
-    static boolean isName(String name) {
+    /** The name in the tag expression of one user; null for other expressions. */
+    static @Nullable String nameIn(String expression) {
+        String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
+        return isName(name) ? name : null;
+    }
+
+    private static boolean isName(String name) {
         boolean isName = !name.isEmpty() && name.length() <= 100;
         for (int index = 0; index < name.length(); index++) isName &= NAME.indexOf(name.charAt(index)) >= 0;
         return isName;

@@ -154,6 +154,10 @@ final class EndToEndTests {
         return new DeviceKey(body + "." + Base64.url(P256.fromDer(signer.sign())) + ".");
     }
 
+    private static String shown(DeviceKey key) {
+        return key.id() + " (" + key.fingerprint() + ")";
+    }
+
     private static Script.Step keys(String name, DeviceKey... keys) {
         StringBuilder list = new StringBuilder("{\"Key\":null}");
         for (DeviceKey key : keys) list.append(",{\"Key\":\"").append(key.text()).append("\"}");
@@ -176,7 +180,7 @@ final class EndToEndTests {
                 equal(parts[0] + parts[2] + parts[3] + parts[7].length(), "sealpost-e2e1" + SENDER.id() + 152);
                 that(parts[7].startsWith(phone.id()), parts[7]);
             }
-            equal(seen, List.of("[alice: first " + phone.id() + "] 1", "[alice: unapproved " + stranger.id() + "] 3"));
+            equal(seen, List.of("[alice: first " + shown(phone) + "] 1", "[alice: unapproved " + shown(stranger) + "] 3"));
             equal(script.requests.get(0).line, "GET /api/keys?to=username%3Aalice&app=default HTTP/1.1");
         }
     }
@@ -188,7 +192,7 @@ final class EndToEndTests {
             Client client = script.client();
             Encryption careful = new Encryption(SENDER, new Pins(false), changes -> {});
             NoTrustedDevice error = fails(NoTrustedDevice.class, () -> careful.send(client, notification));
-            equal(error.getMessage(), "there is no trusted device: [alice: unapproved " + phone.id() + "]");
+            equal(error.getMessage(), "there is no trusted device: [alice: unapproved " + shown(phone) + ", alice: skipped]");
             Encryption objecting = new Encryption(SENDER, new Pins(), changes -> {
                 throw new IllegalStateException("no");
             });
@@ -199,6 +203,28 @@ final class EndToEndTests {
                 equal(fails(Interference.class, () -> objecting.send(client, other)).verdict, "unexpectedBody");
             }
             equal(script.requests.size(), 4);
+        }
+    }
+
+    public static void usersWhoGetNothingAreReportedBeforeTheOthersGetIt() throws Exception {
+        Script.Step nobody = request -> request.answer(200, "{\"Users\":[]}");
+        List<Script.Step> steps = new ArrayList<>();
+        DeviceKey phone = device(ACCOUNT, 1000);
+        for (int count = 0; count < 2; count++) { // No pin ends the report.
+            steps.addAll(List.of(keys("alice", phone), nobody, keys("carol"), nobody, Script.Seen::sent));
+        }
+        steps.add(nobody);
+        List<String> seen = new ArrayList<>();
+        try (Script script = new Script(steps.toArray(new Script.Step[0]))) {
+            Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {
+                for (KeyChange change : changes) seen.add(change.user + " " + change.kind + " " + script.requests.size());
+            });
+            Notification all = Notification.of("x").to("username:alice", "username:bob", "username:carol", "role:nurse");
+            for (int count = 0; count < 2; count++) encryption.send(script.client(), all);
+            equal(seen, List.of("alice FIRST 4", "bob SKIPPED 4", "carol SKIPPED 4", "bob SKIPPED 9", "carol SKIPPED 9"));
+            Notification one = all.to("username:bob");
+            NoTrustedDevice error = fails(NoTrustedDevice.class, () -> encryption.send(script.client(), one));
+            equal(error.getMessage(), "there is no trusted device: [bob: skipped]");
         }
     }
 
