@@ -1607,9 +1607,9 @@ const inbox = {
 
 /**
  * The names of the rows about the account itself. `identity` is the account's identifier, which
- * the server's answers must have.
+ * the server's answers must have. `device` is not encrypted: no script can export its keys.
  */
-const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream', 'device', 'messages'];
+const ENCRYPTED = ['session', 'identity', 'registration', 'stream', 'messages'], OF_ACCOUNT = [...ENCRYPTED, 'device'];
 
 // MARK: - End-to-end encryption: docs/end-to-end.md defines the form
 
@@ -2096,7 +2096,8 @@ export class PushClient {
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
       return {ending, isStored: true};
-    } catch {
+    } catch (error) {
+      if (!(error instanceof PushClientError)) throw error;
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
       isAbandoned = true;
     }
@@ -2202,7 +2203,7 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
-    const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
+    const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
     draft.key = await newKey();

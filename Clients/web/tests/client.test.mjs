@@ -1784,7 +1784,27 @@ test('a second device is approved by the first, and signing out removes the keys
   server.devices.delete(added.id);
   await tablet.register();
   assert.equal(server.deviceKeys.get(await tablet.registrationID()), approved);
-  await tablet.signOut();
+  assert.equal(await tablet.signOut(), true);
+  server.tokens.add('spt_first');
   await tablet.useToken('spt_first', {account: 'alice'});
   assert.equal((await tablet.sync()).notifications[2].unreadable, 'notForThisDevice');
+});
+
+test('with end-to-end encryption the server learns of a sign-out, and of a sign-in as another user', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  await push.register();
+  assert.deepEqual([await push.signOut(), server.tokens.size, server.devices.size], [true, 0, 0]);
+  for (const token of ['spt_alice', 'spt_bob']) server.tokens.add(token);
+  await push.useToken('spt_alice', {account: 'alice'});
+  await push.register();
+  await push.useToken('spt_bob', {account: 'bob'});
+  assert.deepEqual([push.account, [...server.tokens], server.devices.size], ['bob', ['spt_bob'], 0]);
+});
+
+test('an error that is not of the store does not pass for a full disk in a sign-out', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  store.rows.set('registration', {});
+  await assert.rejects(push.signOut(), TypeError);
+  assert.deepEqual([push.account, store.rows.has('session'), server.tokens.size], ['alice', true, 1]);
 });
