@@ -299,7 +299,7 @@ export class PushClient {
    * the server lists other end-to-end keys for this device.
    */
   registerIfNeeded(): Promise<string | null>;
-  /** The id of this device's registration; null if it has none. */
+  /** The id of this device's registration for Web Push; null if it has none. */
   registrationID(): Promise<string | null>;
   /** Whether a push, given as its text, is for this account. */
   isRecipient(message: string): Promise<boolean>;
@@ -326,7 +326,10 @@ export class PushClient {
   /** Sends a test push to this device. */
   testPush(): Promise<{state: 'accepted' | 'queued' | 'failed'; reason: string | null}>;
 
-  /** Notifications as they arrive over an event stream, without Web Push. */
+  /**
+   * Notifications as they arrive over an event stream, without Web Push. Throws `keyReplaced` as
+   * `registerIfNeeded` does.
+   */
   events(options?: {signal?: AbortSignal; silence?: number}): AsyncGenerator<{id: number; item: NotificationItem | null}, void, undefined>;
   /** Closes the database; later calls throw `closed`. */
   close(): void;

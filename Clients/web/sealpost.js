@@ -2863,20 +2863,26 @@ export class PushClient {
   }
 
   async #devices(list) {
-    const own = await this.registrationID();
+    const own = await this.#ownDevices();
     return list.map(json => {
       const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
-        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
+        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: own.includes(id),
         createdAt: times[0], lastPush: times[1], retiredAt: times[2], serverKey: member(json, 'serverkey') ?? null,
       };
     });
   }
 
-  /** The id of this device's registration; null if it has none. */
+  /** The id of this device's registration for Web Push; null if it has none. */
   async registrationID() {
     return (await this.#read('registration'))?.id ?? null;
+  }
+
+  /** The ids under which the server knows this browser: its registration and its event stream. */
+  async #ownDevices() {
+    const rows = await Promise.all(['registration', 'stream'].map(name => this.#read(name)));
+    return rows.flatMap(row => row?.id ?? []);
   }
 
   /**
@@ -3012,12 +3018,13 @@ export class PushClient {
 
   /**
    * Gives this device's public keys to the server, in place of all keys that the server lists for
-   * this device. An app needs this call only after `keyReplaced`.
+   * this device. An app needs this call only after `keyReplaced`, which `register`,
+   * `registerIfNeeded` and `events` throw.
    */
   async setDeviceKey() {
-    const id = await this.#ownDevice(), keys = await this.#deviceKeys();
-    if (!keys) throw new PushClientError('unavailable', 'This device has no keys.');
-    await this.#setKey(id, keys.key.text, this.#api.deadline());
+    const deadline = this.#api.deadline(), own = await this.#ownDevices(), keys = await this.#deviceKeys();
+    if (!keys || own.length === 0) throw new PushClientError('unavailable', 'This device is not registered, or has no keys.');
+    for (const id of own) await this.#setKey(id, keys.key.text, deadline);
   }
 
   async #setKey(id, text, deadline) {
@@ -3026,17 +3033,19 @@ export class PushClient {
 
   /** The readable keys of the account's devices in the server's list. */
   async #keysIn(list) {
-    const account = await this.#identity(), own = await this.registrationID();
+    const account = await this.#identity(), own = await this.#ownDevices();
     const keys = await Promise.all(list.map(async json => {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
-      return key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
+      return key?.account === account ? [{id, isThisDevice: own.includes(id), key}] : [];
     }));
-    const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
+    const listed = keys.flat();
     // The stored text then contains the approvals by other devices, so a registration under
     // another id has them, too.
     await this.#change(async draft => {
       const stored = await draft.row('device');
-      if (approved?.text.startsWith(stored?.text ?? ' ') && approved.text !== stored.text) draft.writeClear('device', {...stored, text: approved.text});
+      const isApproved = ({isThisDevice, key: {text}}) => isThisDevice && text.startsWith(stored?.text ?? ' ') && text !== stored.text;
+      const approved = listed.find(isApproved)?.key;
+      if (approved) draft.writeClear('device', {...stored, text: approved.text});
     });
     return listed;
   }
@@ -3198,7 +3207,8 @@ export class PushClient {
    * Yields each notification as `{id, item}`; `item` is null if the notification could not be
    * fetched or is gone. The inbox and `updates` have these notifications, too. The client
    * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
-   * `register`, which ends the stream's registration.
+   * `register`, which ends the stream's registration. Throws `keyReplaced` as `registerIfNeeded`
+   * does.
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends

@@ -1745,6 +1745,21 @@ test('other keys of this device are reported until the app sets its own', async 
   assert.deepEqual([await push.registerIfNeeded(), server.deviceKeys.get(id)], [id, own]);
 });
 
+test('a page with an event stream alone is this device, and sets its own keys after others', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), one = server.post('one');
+  server.after = (response, {path}) => path !== '/api/stream' ? response
+    : new Response(`id: ${one}\ndata: {"secureId":"${one}"}\n\n`, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  const first = async () => { for await (const {item} of push.events()) return item.payload; };
+  assert.equal(await first(), 'one');
+  const [[id, own]] = server.deviceKeys, [{fingerprint}] = await push.deviceKeys();
+  server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
+  await assert.rejects(first(), {code: 'keyReplaced'});
+  assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
+  assert.deepEqual((await push.devices()).map(({isThisDevice}) => isThisDevice), [true]);
+  await push.setDeviceKey();
+  assert.deepEqual([await first(), server.deviceKeys.get(id)], ['one', own]);
+});
+
 test('registering if needed tells a revoked permission from a device that was never registered', async t => {
   browser(t);
   const push = await clientOf(t, new FakeServer());
