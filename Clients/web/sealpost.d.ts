@@ -30,7 +30,7 @@ export interface Inbox {
   readonly hasMore: boolean;
   /** Whether the server has just confirmed this inbox. */
   readonly isFresh: boolean;
-  /** When the inbox was last current; null if never. */
+  /** When the inbox was last current; null if no sync has reached the last page yet. */
   readonly syncedAt: Date | null;
   /**
    * The reason why the result is the cached inbox; null if it is fresh, or if no request was made.
@@ -263,7 +263,10 @@ export class PushClient {
   changes(mark?: string | null, page?: {limit?: number}): Promise<InboxChanges>;
   /** The changes as they arrive, from this tab, other tabs and the worker. */
   updates(options?: {mark?: string; signal?: AbortSignal}): AsyncGenerator<InboxChanges, void, undefined>;
-  /** Sends the outbox, then fetches the changes since the last time. */
+  /**
+   * Sends the outbox, then fetches the changes since the last time. Throws if this fails and the
+   * inbox was never current.
+   */
   sync(page?: {limit?: number}): Promise<Inbox>;
   /** Fetches a notification, even if its payload can be fetched only once. */
   notification(id: number): Promise<Fetched>;

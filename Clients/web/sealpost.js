@@ -1514,7 +1514,8 @@ const inbox = {
    * added again.
    */
   async merge(draft, page, {after, before, replaces, pending, date, boxes}) {
-    if ((await draft.read('cursor'))?.cursor !== after) return false;
+    const old = await draft.read('cursor');
+    if (old?.cursor !== after) return false;
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => item.id));
       for (const id of draft.entries.keys()) if (!staying.has(id)) await inbox.remove(draft, id);
@@ -1534,7 +1535,8 @@ const inbox = {
       if (used.length > 0) draft.write(name, used.length === all.length ? value : Object.fromEntries(used));
     }
     for (const id of page.deleted) await inbox.remove(draft, id);
-    draft.write('cursor', {cursor: page.cursor, date});
+    // Before the last page, the inbox is a mixture of two states.
+    draft.write('cursor', {cursor: page.cursor, date: !page.hasMore ? date : replaces ? null : old?.date ?? null});
     return true;
   },
 
@@ -2355,7 +2357,7 @@ export class PushClient {
    * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has
    * just confirmed this inbox. If the network fails or changes answers, `isFresh` is false,
    * `failure` has the reason, and `syncedAt` is the time at which the inbox was last current. If
-   * nothing is cached, the call throws instead.
+   * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
   async sync({limit = PAGE} = {}) {
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};

@@ -32,15 +32,23 @@ test('changes of the first page are reported although the second never arrives',
   for (let count = 0; count < 5; count += 1) server.post(`payload ${count}`);
   let pages = 0;
   server.before = ({method}) => { if (method === 'GET' && (pages += 1) > 1) lost(); };
-  const inbox = await push.sync();
-  assert.deepEqual([inbox.isFresh, inbox.failure.code, ids(inbox.notifications)], [false, 'offline', [1, 2]]);
+  await assert.rejects(push.sync(), {code: 'offline'});
+  // The inbox was never complete.
+  const inbox = await push.cachedInbox();
+  assert.deepEqual([inbox.syncedAt, ids(inbox.notifications)], [null, [1, 2]]);
   const first = await push.changes(mark);
   assert.deepEqual(ids(first.arrived), [1, 2]);
   server.before = () => {};
-  await push.sync();
+  const {syncedAt} = await push.sync();
   const second = await push.changes(first.mark);
   assert.deepEqual([ids(second.arrived), second.isEverything], [[3, 4, 5], false]);
   assert.deepEqual(ids((await push.changes(mark)).arrived), [1, 2, 3, 4, 5]);
+  // A later sync that ends early leaves the time of the complete inbox.
+  for (let count = 0; count < 5; count += 1) server.post(`later ${count}`);
+  pages = 0;
+  server.before = ({method}) => { if (method === 'GET' && (pages += 1) > 1) lost(); };
+  const later = await push.sync();
+  assert.deepEqual([later.isFresh, later.failure.code, later.syncedAt, later.count], [false, 'offline', syncedAt, 7]);
 });
 
 test('without a network the inbox is there with its date, and before there is one the call throws', async t => {
