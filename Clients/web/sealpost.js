@@ -1640,6 +1640,7 @@ export class UnreadableError extends Error {
 }
 
 const thumbprintOf = async bytes => base64URL((await sha256(bytes)).subarray(0, 16));
+const isTimely = age => age >= -CLOCK_SKEW && age <= LONGEST_LIFE;
 const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
 const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
 
@@ -1743,8 +1744,7 @@ export async function openPayload(payload, {device, senders, app = 'default', no
   if (!sender) throw new UnreadableError('unknownSender');
   const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(device.key.id));
   if (!entry) throw new UnreadableError('notForThisDevice');
-  const age = now - Number(parts[5]);
-  if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
+  if (!isTimely(now - Number(parts[5]))) throw new UnreadableError('expired');
   const wrapped = decoded(entry.slice(ID)), content = decoded(parts[6]);
   const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, decoded(device.key.agreement), sender, infoOf(device.key.account, app));
   const digest = await sha256(utf8(parts.slice(0, 7).join('.')));
@@ -2361,7 +2361,10 @@ export class PushClient {
    */
   async sync({limit = PAGE} = {}) {
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
-    let restart = null;
+    // The device's clock was perhaps wrong when the client found a payload expired. A list without
+    // a cursor has the payload again.
+    const now = this.#now() / 1000, isWorthRetry = ({unreadable, createdAt}) => unreadable === 'expired' && isTimely(now - createdAt / 1000);
+    let restart = (await this.#entries()).some(({item}) => isWorthRetry(item)) ? 'next' : null;
     try {
       // Entries that the server does not accept now must not block the fetch.
       await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.allowsCached) throw error; });

@@ -1708,6 +1708,24 @@ test('a payload that is repeated, forged, for others or clear is not shown', asy
   assert.equal((await push.preview(id)).payload, 'once');
 });
 
+test('a payload that a wrong clock found expired is opened once the clock is right', async t => {
+  browser(t);
+  for (const offset of [-3 * 86_400_000, 70 * 86_400_000]) {
+    let now = Date.now() + offset, lists = 0;
+    const server = new FakeServer(), backend = backendOf(server), push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}, now: () => now});
+    await push.register();
+    const createdAt = new Date().toISOString();
+    server.change(await backend.send('one'), {CreatedAt: createdAt});
+    server.before = ({path, query}) => { if (path === '/api/notifications' && !query.has('since')) lists += 1; };
+    const shown = async () => (await push.sync()).notifications.map(({payload, unreadable}) => unreadable ?? payload);
+    assert.deepEqual([await shown(), await shown(), lists], [['expired'], ['expired'], 1]);
+    now = Date.now();
+    const {mark} = await push.changes();
+    assert.deepEqual([await shown(), await shown(), lists], [['one'], ['one'], 2]);
+    assert.deepEqual((await push.changes(mark)).arrived.map(({payload}) => payload), ['one']);
+  }
+});
+
 test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
