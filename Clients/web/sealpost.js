@@ -2402,8 +2402,10 @@ export class PushClient {
     if (cursor !== undefined) query.push(['since', cursor]);
     // If nothing follows a cursor, the tag of the server's answer is that cursor.
     const condition = cursor === undefined ? null : `"${cursor}"`;
-    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline}), page = answer.status === 304 ? null : readPage(answer);
+    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline});
+    let page = answer.status === 304 ? null : readPage(answer);
     // Payloads that are encrypted end to end are opened before they are stored.
+    if (page && !this.#settings.endToEnd) page = await this.#opened(page);
     const key = page && !this.#settings.endToEnd && await this.#store.get('key');
     const boxes = key ? boxesOf(page).map(box => ({...box, row: sealBox(key, box)})) : null;
     return {before, answer, read: page, boxes};
@@ -3086,22 +3088,22 @@ export class PushClient {
 
   /**
    * Returns a page with opened end-to-end payloads. An item whose payload cannot be opened has no
-   * payload, and the reason in `unreadable`.
+   * payload, and the reason in `unreadable`. A client without `endToEnd` has no keys.
    */
   async #opened(page) {
-    if (!this.#settings.endToEnd) return page;
-    const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
+    const {senders, isRequired} = this.#settings.endToEnd ?? {}, device = await this.#deviceKeys();
     const app = this.#app, now = this.#now() / 1000;
     const open = async item => {
-      if (!item.hasPayload) return item;
+      const isEncrypted = typeof item.payload === 'string' && item.payload.startsWith('sealpost-e2e.');
+      if (!item.hasPayload || (!isEncrypted && !isRequired)) return item;
       try {
-        if (!device && String(item.payload).startsWith('sealpost-e2e.')) throw new UnreadableError('notForThisDevice');
+        if (!device && isEncrypted) throw new UnreadableError('notForThisDevice');
         const {json, message, sentAt} = await openPayload(item.payload, {device, senders, app, now});
         return {...item, payload: JSON.parse(json), message, sentAt};
       } catch (error) {
         if (error instanceof SyntaxError) return {...withoutPayload(item), unreadable: 'malformed'};
         if (!(error instanceof UnreadableError)) throw error;
-        return error.reason === 'notEncrypted' && !isRequired ? item : {...withoutPayload(item), unreadable: error.reason};
+        return {...withoutPayload(item), unreadable: error.reason};
       }
     };
     const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));

@@ -1726,6 +1726,18 @@ test('a payload that a wrong clock found expired is opened once the clock is rig
   }
 });
 
+test('a client without end-to-end encryption shows no encrypted text', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server);
+  await (await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}})).register();
+  const push = await clientOf(t, server), id = await backend.send('one');
+  server.post('clear');
+  const payloads = items => items.map(({payload, hasPayload, unreadable}) => [payload, hasPayload, unreadable]);
+  const [hidden, clear] = [[undefined, false, 'notForThisDevice'], ['clear', true, undefined]];
+  assert.deepEqual(payloads([await push.preview(id), (await push.notification(id)).item]), [hidden, hidden]);
+  for (const inbox of [await push.sync(), await push.cachedInbox()]) assert.deepEqual(payloads(inbox.notifications), [hidden, clear]);
+});
+
 test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
