@@ -30,7 +30,7 @@ export interface Inbox {
   readonly hasMore: boolean;
   /** Whether the server has just confirmed this inbox. */
   readonly isFresh: boolean;
-  /** When the inbox was last current; null if never. */
+  /** When the inbox was last current; null if no sync has reached the last page yet. */
   readonly syncedAt: Date | null;
   /**
    * The reason why the result is the cached inbox; null if it is fresh, or if no request was made.
@@ -263,7 +263,10 @@ export class PushClient {
   changes(mark?: string | null, page?: {limit?: number}): Promise<InboxChanges>;
   /** The changes as they arrive, from this tab, other tabs and the worker. */
   updates(options?: {mark?: string; signal?: AbortSignal}): AsyncGenerator<InboxChanges, void, undefined>;
-  /** Sends the outbox, then fetches the changes since the last time. */
+  /**
+   * Sends the outbox, then fetches the changes since the last time. Throws if this fails and the
+   * inbox was never current.
+   */
   sync(page?: {limit?: number}): Promise<Inbox>;
   /** Fetches a notification, even if its payload can be fetched only once. */
   notification(id: number): Promise<Fetched>;
@@ -299,7 +302,7 @@ export class PushClient {
    * the server lists other end-to-end keys for this device.
    */
   registerIfNeeded(): Promise<string | null>;
-  /** The id of this device's registration; null if it has none. */
+  /** The id of this device's registration for Web Push; null if it has none. */
   registrationID(): Promise<string | null>;
   /** Whether a push, given as its text, is for this account. */
   isRecipient(message: string): Promise<boolean>;
@@ -326,7 +329,10 @@ export class PushClient {
   /** Sends a test push to this device. */
   testPush(): Promise<{state: 'accepted' | 'queued' | 'failed'; reason: string | null}>;
 
-  /** Notifications as they arrive over an event stream, without Web Push. */
+  /**
+   * Notifications as they arrive over an event stream, without Web Push. Throws `keyReplaced` as
+   * `registerIfNeeded` does.
+   */
   events(options?: {signal?: AbortSignal; silence?: number}): AsyncGenerator<{id: number; item: NotificationItem | null}, void, undefined>;
   /** Closes the database; later calls throw `closed`. */
   close(): void;

@@ -1514,7 +1514,8 @@ const inbox = {
    * added again.
    */
   async merge(draft, page, {after, before, replaces, pending, date, boxes}) {
-    if ((await draft.read('cursor'))?.cursor !== after) return false;
+    const old = await draft.read('cursor');
+    if (old?.cursor !== after) return false;
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => item.id));
       for (const id of draft.entries.keys()) if (!staying.has(id)) await inbox.remove(draft, id);
@@ -1534,7 +1535,8 @@ const inbox = {
       if (used.length > 0) draft.write(name, used.length === all.length ? value : Object.fromEntries(used));
     }
     for (const id of page.deleted) await inbox.remove(draft, id);
-    draft.write('cursor', {cursor: page.cursor, date});
+    // Before the last page, the inbox is a mixture of two states.
+    draft.write('cursor', {cursor: page.cursor, date: !page.hasMore ? date : replaces ? null : old?.date ?? null});
     return true;
   },
 
@@ -1607,9 +1609,9 @@ const inbox = {
 
 /**
  * The names of the rows about the account itself. `identity` is the account's identifier, which
- * the server's answers must have.
+ * the server's answers must have. `device` is not encrypted: no script can export its keys.
  */
-const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream', 'device', 'messages'];
+const ENCRYPTED = ['session', 'identity', 'registration', 'stream', 'messages'], OF_ACCOUNT = [...ENCRYPTED, 'device'];
 
 // MARK: - End-to-end encryption: docs/end-to-end.md defines the form
 
@@ -1638,6 +1640,7 @@ export class UnreadableError extends Error {
 }
 
 const thumbprintOf = async bytes => base64URL((await sha256(bytes)).subarray(0, 16));
+const isTimely = age => age >= -CLOCK_SKEW && age <= LONGEST_LIFE;
 const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
 const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
 
@@ -1741,8 +1744,7 @@ export async function openPayload(payload, {device, senders, app = 'default', no
   if (!sender) throw new UnreadableError('unknownSender');
   const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(device.key.id));
   if (!entry) throw new UnreadableError('notForThisDevice');
-  const age = now - Number(parts[5]);
-  if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
+  if (!isTimely(now - Number(parts[5]))) throw new UnreadableError('expired');
   const wrapped = decoded(entry.slice(ID)), content = decoded(parts[6]);
   const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, decoded(device.key.agreement), sender, infoOf(device.key.account, app));
   const digest = await sha256(utf8(parts.slice(0, 7).join('.')));
@@ -2096,7 +2098,8 @@ export class PushClient {
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
       return {ending, isStored: true};
-    } catch {
+    } catch (error) {
+      if (!(error instanceof PushClientError)) throw error;
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
       isAbandoned = true;
     }
@@ -2202,7 +2205,7 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
-    const [session, identity, registration, stream] = await Promise.all(OF_ACCOUNT.map(name => draft.read(name)));
+    const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
     draft.key = await newKey();
@@ -2354,11 +2357,14 @@ export class PushClient {
    * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has
    * just confirmed this inbox. If the network fails or changes answers, `isFresh` is false,
    * `failure` has the reason, and `syncedAt` is the time at which the inbox was last current. If
-   * nothing is cached, the call throws instead.
+   * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
   async sync({limit = PAGE} = {}) {
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
-    let restart = null;
+    // The device's clock was perhaps wrong when the client found a payload expired. A list without
+    // a cursor has the payload again.
+    const now = this.#now() / 1000, isWorthRetry = ({unreadable, createdAt}) => unreadable === 'expired' && isTimely(now - createdAt / 1000);
+    let restart = (await this.#entries()).some(({item}) => isWorthRetry(item)) ? 'next' : null;
     try {
       // Entries that the server does not accept now must not block the fetch.
       await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.allowsCached) throw error; });
@@ -2396,8 +2402,10 @@ export class PushClient {
     if (cursor !== undefined) query.push(['since', cursor]);
     // If nothing follows a cursor, the tag of the server's answer is that cursor.
     const condition = cursor === undefined ? null : `"${cursor}"`;
-    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline}), page = answer.status === 304 ? null : readPage(answer);
+    const answer = await this.#call('GET', '/api/notifications', {query, condition, deadline});
+    let page = answer.status === 304 ? null : readPage(answer);
     // Payloads that are encrypted end to end are opened before they are stored.
+    if (page && !this.#settings.endToEnd) page = await this.#opened(page);
     const key = page && !this.#settings.endToEnd && await this.#store.get('key');
     const boxes = key ? boxesOf(page).map(box => ({...box, row: sealBox(key, box)})) : null;
     return {before, answer, read: page, boxes};
@@ -2862,20 +2870,26 @@ export class PushClient {
   }
 
   async #devices(list) {
-    const own = await this.registrationID();
+    const own = await this.#ownDevices();
     return list.map(json => {
       const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
-        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
+        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: own.includes(id),
         createdAt: times[0], lastPush: times[1], retiredAt: times[2], serverKey: member(json, 'serverkey') ?? null,
       };
     });
   }
 
-  /** The id of this device's registration; null if it has none. */
+  /** The id of this device's registration for Web Push; null if it has none. */
   async registrationID() {
     return (await this.#read('registration'))?.id ?? null;
+  }
+
+  /** The ids under which the server knows this browser: its registration and its event stream. */
+  async #ownDevices() {
+    const rows = await Promise.all(['registration', 'stream'].map(name => this.#read(name)));
+    return rows.flatMap(row => row?.id ?? []);
   }
 
   /**
@@ -3011,12 +3025,13 @@ export class PushClient {
 
   /**
    * Gives this device's public keys to the server, in place of all keys that the server lists for
-   * this device. An app needs this call only after `keyReplaced`.
+   * this device. An app needs this call only after `keyReplaced`, which `register`,
+   * `registerIfNeeded` and `events` throw.
    */
   async setDeviceKey() {
-    const id = await this.#ownDevice(), keys = await this.#deviceKeys();
-    if (!keys) throw new PushClientError('unavailable', 'This device has no keys.');
-    await this.#setKey(id, keys.key.text, this.#api.deadline());
+    const deadline = this.#api.deadline(), own = await this.#ownDevices(), keys = await this.#deviceKeys();
+    if (!keys || own.length === 0) throw new PushClientError('unavailable', 'This device is not registered, or has no keys.');
+    for (const id of own) await this.#setKey(id, keys.key.text, deadline);
   }
 
   async #setKey(id, text, deadline) {
@@ -3025,17 +3040,19 @@ export class PushClient {
 
   /** The readable keys of the account's devices in the server's list. */
   async #keysIn(list) {
-    const account = await this.#identity(), own = await this.registrationID();
+    const account = await this.#identity(), own = await this.#ownDevices();
     const keys = await Promise.all(list.map(async json => {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
-      return key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
+      return key?.account === account ? [{id, isThisDevice: own.includes(id), key}] : [];
     }));
-    const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
+    const listed = keys.flat();
     // The stored text then contains the approvals by other devices, so a registration under
     // another id has them, too.
     await this.#change(async draft => {
       const stored = await draft.row('device');
-      if (approved?.text.startsWith(stored?.text ?? ' ') && approved.text !== stored.text) draft.writeClear('device', {...stored, text: approved.text});
+      const isApproved = ({isThisDevice, key: {text}}) => isThisDevice && text.startsWith(stored?.text ?? ' ') && text !== stored.text;
+      const approved = listed.find(isApproved)?.key;
+      if (approved) draft.writeClear('device', {...stored, text: approved.text});
     });
     return listed;
   }
@@ -3071,22 +3088,22 @@ export class PushClient {
 
   /**
    * Returns a page with opened end-to-end payloads. An item whose payload cannot be opened has no
-   * payload, and the reason in `unreadable`.
+   * payload, and the reason in `unreadable`. A client without `endToEnd` has no keys.
    */
   async #opened(page) {
-    if (!this.#settings.endToEnd) return page;
-    const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
+    const {senders, isRequired} = this.#settings.endToEnd ?? {}, device = await this.#deviceKeys();
     const app = this.#app, now = this.#now() / 1000;
     const open = async item => {
-      if (!item.hasPayload) return item;
+      const isEncrypted = typeof item.payload === 'string' && item.payload.startsWith('sealpost-e2e.');
+      if (!item.hasPayload || (!isEncrypted && !isRequired)) return item;
       try {
-        if (!device && String(item.payload).startsWith('sealpost-e2e.')) throw new UnreadableError('notForThisDevice');
+        if (!device && isEncrypted) throw new UnreadableError('notForThisDevice');
         const {json, message, sentAt} = await openPayload(item.payload, {device, senders, app, now});
         return {...item, payload: JSON.parse(json), message, sentAt};
       } catch (error) {
         if (error instanceof SyntaxError) return {...withoutPayload(item), unreadable: 'malformed'};
         if (!(error instanceof UnreadableError)) throw error;
-        return error.reason === 'notEncrypted' && !isRequired ? item : {...withoutPayload(item), unreadable: error.reason};
+        return {...withoutPayload(item), unreadable: error.reason};
       }
     };
     const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));
@@ -3197,7 +3214,8 @@ export class PushClient {
    * Yields each notification as `{id, item}`; `item` is null if the notification could not be
    * fetched or is gone. The inbox and `updates` have these notifications, too. The client
    * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
-   * `register`, which ends the stream's registration.
+   * `register`, which ends the stream's registration. Throws `keyReplaced` as `registerIfNeeded`
+   * does.
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends

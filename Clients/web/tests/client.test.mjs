@@ -32,15 +32,23 @@ test('changes of the first page are reported although the second never arrives',
   for (let count = 0; count < 5; count += 1) server.post(`payload ${count}`);
   let pages = 0;
   server.before = ({method}) => { if (method === 'GET' && (pages += 1) > 1) lost(); };
-  const inbox = await push.sync();
-  assert.deepEqual([inbox.isFresh, inbox.failure.code, ids(inbox.notifications)], [false, 'offline', [1, 2]]);
+  await assert.rejects(push.sync(), {code: 'offline'});
+  // The inbox was never complete.
+  const inbox = await push.cachedInbox();
+  assert.deepEqual([inbox.syncedAt, ids(inbox.notifications)], [null, [1, 2]]);
   const first = await push.changes(mark);
   assert.deepEqual(ids(first.arrived), [1, 2]);
   server.before = () => {};
-  await push.sync();
+  const {syncedAt} = await push.sync();
   const second = await push.changes(first.mark);
   assert.deepEqual([ids(second.arrived), second.isEverything], [[3, 4, 5], false]);
   assert.deepEqual(ids((await push.changes(mark)).arrived), [1, 2, 3, 4, 5]);
+  // A later sync that ends early leaves the time of the complete inbox.
+  for (let count = 0; count < 5; count += 1) server.post(`later ${count}`);
+  pages = 0;
+  server.before = ({method}) => { if (method === 'GET' && (pages += 1) > 1) lost(); };
+  const later = await push.sync();
+  assert.deepEqual([later.isFresh, later.failure.code, later.syncedAt, later.count], [false, 'offline', syncedAt, 7]);
 });
 
 test('without a network the inbox is there with its date, and before there is one the call throws', async t => {
@@ -1700,6 +1708,36 @@ test('a payload that is repeated, forged, for others or clear is not shown', asy
   assert.equal((await push.preview(id)).payload, 'once');
 });
 
+test('a payload that a wrong clock found expired is opened once the clock is right', async t => {
+  browser(t);
+  for (const offset of [-3 * 86_400_000, 70 * 86_400_000]) {
+    let now = Date.now() + offset, lists = 0;
+    const server = new FakeServer(), backend = backendOf(server), push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}, now: () => now});
+    await push.register();
+    const createdAt = new Date().toISOString();
+    server.change(await backend.send('one'), {CreatedAt: createdAt});
+    server.before = ({path, query}) => { if (path === '/api/notifications' && !query.has('since')) lists += 1; };
+    const shown = async () => (await push.sync()).notifications.map(({payload, unreadable}) => unreadable ?? payload);
+    assert.deepEqual([await shown(), await shown(), lists], [['expired'], ['expired'], 1]);
+    now = Date.now();
+    const {mark} = await push.changes();
+    assert.deepEqual([await shown(), await shown(), lists], [['one'], ['one'], 2]);
+    assert.deepEqual((await push.changes(mark)).arrived.map(({payload}) => payload), ['one']);
+  }
+});
+
+test('a client without end-to-end encryption shows no encrypted text', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server);
+  await (await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}})).register();
+  const push = await clientOf(t, server), id = await backend.send('one');
+  server.post('clear');
+  const payloads = items => items.map(({payload, hasPayload, unreadable}) => [payload, hasPayload, unreadable]);
+  const [hidden, clear] = [[undefined, false, 'notForThisDevice'], ['clear', true, undefined]];
+  assert.deepEqual(payloads([await push.preview(id), (await push.notification(id)).item]), [hidden, hidden]);
+  for (const inbox of [await push.sync(), await push.cachedInbox()]) assert.deepEqual(payloads(inbox.notifications), [hidden, clear]);
+});
+
 test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
@@ -1745,6 +1783,21 @@ test('other keys of this device are reported until the app sets its own', async 
   assert.deepEqual([await push.registerIfNeeded(), server.deviceKeys.get(id)], [id, own]);
 });
 
+test('a page with an event stream alone is this device, and sets its own keys after others', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), one = server.post('one');
+  server.after = (response, {path}) => path !== '/api/stream' ? response
+    : new Response(`id: ${one}\ndata: {"secureId":"${one}"}\n\n`, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  const first = async () => { for await (const {item} of push.events()) return item.payload; };
+  assert.equal(await first(), 'one');
+  const [[id, own]] = server.deviceKeys, [{fingerprint}] = await push.deviceKeys();
+  server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
+  await assert.rejects(first(), {code: 'keyReplaced'});
+  assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
+  assert.deepEqual((await push.devices()).map(({isThisDevice}) => isThisDevice), [true]);
+  await push.setDeviceKey();
+  assert.deepEqual([await first(), server.deviceKeys.get(id)], ['one', own]);
+});
+
 test('registering if needed tells a revoked permission from a device that was never registered', async t => {
   browser(t);
   const push = await clientOf(t, new FakeServer());
@@ -1784,7 +1837,27 @@ test('a second device is approved by the first, and signing out removes the keys
   server.devices.delete(added.id);
   await tablet.register();
   assert.equal(server.deviceKeys.get(await tablet.registrationID()), approved);
-  await tablet.signOut();
+  assert.equal(await tablet.signOut(), true);
+  server.tokens.add('spt_first');
   await tablet.useToken('spt_first', {account: 'alice'});
   assert.equal((await tablet.sync()).notifications[2].unreadable, 'notForThisDevice');
+});
+
+test('with end-to-end encryption the server learns of a sign-out, and of a sign-in as another user', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  await push.register();
+  assert.deepEqual([await push.signOut(), server.tokens.size, server.devices.size], [true, 0, 0]);
+  for (const token of ['spt_alice', 'spt_bob']) server.tokens.add(token);
+  await push.useToken('spt_alice', {account: 'alice'});
+  await push.register();
+  await push.useToken('spt_bob', {account: 'bob'});
+  assert.deepEqual([push.account, [...server.tokens], server.devices.size], ['bob', ['spt_bob'], 0]);
+});
+
+test('an error that is not of the store does not pass for a full disk in a sign-out', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  store.rows.set('registration', {});
+  await assert.rejects(push.signOut(), TypeError);
+  assert.deepEqual([push.account, store.rows.has('session'), server.tokens.size], ['alice', true, 1]);
 });
