@@ -34,8 +34,8 @@ extension StoreError {
     private static let cures = [
         "42501": "give the server's role this right, or make the role the owner (docs/scale.md)",
         "42P01": """
-        give the server's role the right usage on its schema (docs/scale.md), or a search_path with this schema; if the table \
-        is gone, restore a backup
+        give the server's role the right usage on its schema (docs/scale.md), or a search_path that has this \
+        schema; if the table is gone, restore a backup
         """,
         "XX001": "restore a backup", "XX002": "rebuild the index with reindex, or restore a backup",
     ]

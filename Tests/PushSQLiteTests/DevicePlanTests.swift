@@ -21,9 +21,11 @@ import Testing
         (SQLiteReader.usersAfter, "SEARCH r USING INDEX recipient_by_user (user_id=?)"),
     ])
     func aPageReadsOnlyItsRows(sql: String, step: String) async throws {
-        let plan = try await StoreFixture().sqlite.writer.write { db in
+        let fixture = try StoreFixture()
+        let plan = try await fixture.sqlite.writer.write { db in
             try db.plan(of: sql)
         }
+        await fixture.store.close()
         #expect(plan.contains { $0.hasPrefix(step) }, "\(plan)")
         #expect(!plan.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(plan)")
     }

@@ -98,6 +98,7 @@ import Testing
         let plan = try await fixture.sqlite.writer.write { db in
             try db.plan(of: query.sql)
         }
+        await fixture.store.close()
         // Results of subqueries, and lists that are bound to the query, are not tables, so a scan
         // of them is allowed.
         let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") && !$0.contains("json_each") }
@@ -108,12 +109,14 @@ import Testing
     /// A broadcast to the user may have very many pushes, of which few are the user's. The
     /// deletion must not read all of them.
     @Test func theDeletionOfAUserLooksUpEachOfItsPushes() async throws {
-        let plan = try await StoreFixture().sqlite.writer.write { db in
+        let fixture = try StoreFixture()
+        let plan = try await fixture.sqlite.writer.write { db in
             let query = "select sql from sqlite_schema where name = 'parking_ends_with_user'"
             let trigger = try #require(try db.first(prepared: query) { $0.text(0) })
             let update = try #require(trigger.split(separator: "begin").last?.split(separator: ";").first)
             return try db.plan(of: update.replacing("old.id", with: "?1").description)
         }
+        await fixture.store.close()
         #expect(plan.contains { $0.contains("PRIMARY KEY (notification_id=? AND device=?)") }, "\(plan)")
     }
 }
