@@ -499,9 +499,11 @@ import Testing
     @Test(.enabled(if: geteuid() == 0)) func aFolderThatTheServiceGetsAtItsStartIsAWarning() async throws {
         _ = try await self.run("user add alice --no-password")
         try #require(chmod(self.folder.path, 0o755) == 0)
-        for file in ["var", "var/keyring", "var/signing-keys", "var/sealpost.db"] {
+        for file in ["var", "var/keyring", "var/sealpost.db"] {
             try #require(chown(self.folder.file(file), 65_534, 65_534) == 0)
         }
+        // The doctor checks the socket if the next start makes files.
+        try FileManager.default.removeItem(atPath: self.folder.file("var/signing-keys"))
         func doctor(_ socket: String) async throws -> String {
             try await Daemon.run(["doctor"], in: self.folder, environment: ["SEALPOST_ADMIN_SOCKET": socket]).output
         }

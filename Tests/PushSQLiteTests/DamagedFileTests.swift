@@ -56,9 +56,8 @@ import Testing
         }
         #expect(fixture.store.refusal == "the database's file is damaged")
         #expect(reports.withLock { $0 } == 1)
-        // Other pages can still be read and written.
-        do { #expect(try await fixture.user("alice").id == alice.id) } catch { Issue.record("READ \(error)") }
-        do { try await fixture.addUser("bob") } catch { Issue.record("ADD \(error)") }
+        // Other pages can still be read.
+        #expect(try await fixture.user("alice").id == alice.id)
         // The restore would discard further posts, although none of them needs a damaged page.
         let refused = await #expect(throws: StoreError.self) {
             try await fixture.post(2, from: alice, to: "username:alice")

@@ -24,8 +24,11 @@ final class LockFile: Sendable {
         let descriptor = try openStateFile(lock)
         guard lockStateFile(descriptor, at: lock) else {
             defer { close(descriptor) }
-            // While other locks come and go, /proc/locks may omit a lock.
-            let holder = (1...20).lazy.compactMap { _ in Self.holder(of: descriptor) }.first
+            // While other locks come and go, /proc/locks may omit a lock, but rarely for long.
+            let holder = (0..<20).lazy.compactMap { attempt in
+                if attempt > 0 { usleep(10_000) }
+                return Self.holder(of: descriptor)
+            }.first
             throw .inUse(place: path, process: holder)
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
