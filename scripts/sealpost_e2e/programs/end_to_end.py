@@ -87,6 +87,7 @@ class Device:
 
     def listed(self):
         """The pages of the list as received."""
+        self.connection.close()  # On a busy machine the server has closed the idle connection; this opens another.
         cursor = ""
         while True:
             path = f"/api/notifications?limit=500&key={self.key.id}{cursor}"
