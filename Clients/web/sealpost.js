@@ -1903,7 +1903,7 @@ export class PushClient {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
+  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController();
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -2219,6 +2219,8 @@ export class PushClient {
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
+    this.#sessionEnd.abort();
+    this.#sessionEnd = new AbortController();
     return ending;
   }
 
@@ -3214,8 +3216,8 @@ export class PushClient {
    * Yields each notification as `{id, item}`; `item` is null if the notification could not be
    * fetched or is gone. The inbox and `updates` have these notifications, too. The client
    * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
-   * `register`, which ends the stream's registration. Throws `keyReplaced` as `registerIfNeeded`
-   * does.
+   * `register`, which ends the stream's registration. Throws `signedOut` when the user signs out,
+   * and `keyReplaced` as `registerIfNeeded` does.
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
@@ -3245,6 +3247,13 @@ export class PushClient {
     };
     if (signal?.aborted) return channel.close();
     signal?.addEventListener('abort', stop);
+    // Otherwise the next account's stream would go on in this loop.
+    const session = this.#sessionEnd.signal, leave = () => {
+      found.length = 0;
+      give({error: new PushClientError('signedOut', 'The user has signed out.')});
+      end.abort();
+    };
+    session.addEventListener('abort', leave);
     // A tab with the lock but without a network is silent for up to a minute between two attempts.
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
@@ -3260,6 +3269,7 @@ export class PushClient {
       }
     } finally {
       signal?.removeEventListener('abort', stop);
+      session.removeEventListener('abort', leave);
       end.abort();
       channel.close();
     }

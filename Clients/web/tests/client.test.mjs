@@ -776,6 +776,34 @@ test('events bring what is pushed, and connect again after a lost stream', async
   assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
+test("events end when the user signs out, and the next user's events register a device", async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController(), told = [];
+  const one = server.post('one');
+  let isSignedOut = false;
+  server.after = (response, {path}) => {
+    if (path !== '/api/stream') return response;
+    const text = isSignedOut ? ':\n\n' : `id: ${one}\ndata: {"secureId":"${one}"}\n\n`;
+    const body = new ReadableStream({start: stream => stream.enqueue(new TextEncoder().encode(text))});
+    return new Response(body, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  await assert.rejects(async () => {
+    for await (const {id} of push.events()) {
+      told.push(id);
+      isSignedOut = true;
+      await push.signOut();
+    }
+  }, {code: 'signedOut'});
+  assert.deepEqual([told, server.devices.size], [[one], 0]);
+  server.tokens.add('spt_bob');
+  await push.useToken('spt_bob', {account: 'bob'});
+  const opened = new Promise(done => { server.before = ({path}) => { if (path === '/api/stream') done(); }; });
+  const next = push.events({signal: end.signal}).next();
+  await opened;
+  assert.equal(server.devices.size, 1);
+  end.abort();
+  assert.equal((await next).done, true);
+});
+
 test("an event without a notification tells of another device's change, and moves no stream's place", async t => {
   const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
   const [one, two] = [server.post('one'), server.post('two')], told = [], asked = [];
