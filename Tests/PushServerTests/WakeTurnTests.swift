@@ -9,12 +9,12 @@ struct WakeTurnTests {
 
     /// `took` is how long the work of the first stream took, and `pause` is the time after its end
     /// in which no other stream of the user begins; both in milliseconds.
-    @Test(arguments: [(0, 0), (1, 4), (300, 1200), (5000, 5000)])
-    func thePauseIsFourTimesTheWork(took: Int, pause: Int) {
+    @Test(arguments: [(101, 0, 0), (101, 1, 4), (101, 300, 1200), (101, 5000, 5000), (100, 5000, 0)])
+    func thePauseIsFourTimesTheWorkForManyPushes(count: Int, took: Int, pause: Int) {
         let end = self.start + .milliseconds(took)
         let next = end + .milliseconds(pause)
         #expect(self.turns.take(ofUser: 1, now: self.start) == nil)
-        self.turns.end(ofUser: 1, start: self.start, now: end)
+        self.turns.end(ofUser: 1, count: count, start: self.start, now: end)
         if pause > 0 { #expect(self.turns.take(ofUser: 1, now: next - .milliseconds(1)) == next) }
         #expect(self.turns.take(ofUser: 1, now: next) == nil)
     }
@@ -23,7 +23,7 @@ struct WakeTurnTests {
         #expect(self.turns.take(ofUser: 1, now: self.start) == nil)
         #expect(self.turns.take(ofUser: 1, now: self.start) == self.start + .milliseconds(50))
         #expect(self.turns.take(ofUser: 2, now: self.start) == nil)
-        self.turns.end(ofUser: 1, start: self.start, now: self.start)
+        self.turns.end(ofUser: 1, count: 0, start: self.start, now: self.start)
         #expect(self.turns.take(ofUser: 1, now: self.start) == nil)
     }
 
@@ -31,7 +31,7 @@ struct WakeTurnTests {
     @Test func pastTurnsAreForgottenAndTakenTurnsAreNot() {
         for user in 0..<3000 {
             #expect(self.turns.take(ofUser: Int64(user), now: self.start) == nil)
-            if user > 0 { self.turns.end(ofUser: Int64(user), start: self.start, now: self.start) }
+            if user > 0 { self.turns.end(ofUser: Int64(user), count: 0, start: self.start, now: self.start) }
         }
         #expect(self.turns.take(ofUser: 0, now: self.start) != nil)
         #expect(self.turns.count <= 1001)

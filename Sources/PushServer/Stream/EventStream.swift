@@ -132,8 +132,9 @@ struct EventStream: Sendable {
             let user = self.caller.user.id
             while let turn = self.handler.turns.take(ofUser: user, now: .now) { try await Task.sleep(until: turn) }
             let start = ContinuousClock.now
-            defer { self.handler.turns.end(ofUser: user, start: start, now: .now) }
-            let count = try await body(
+            var count = 0
+            defer { self.handler.turns.end(ofUser: user, count: count, start: start, now: .now) }
+            count = try await body(
                 self.handler.store,
                 self.devices,
                 user,

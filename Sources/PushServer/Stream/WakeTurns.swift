@@ -1,3 +1,4 @@
+internal import PushStore
 internal import Synchronization
 
 /// The order in which the users' new event streams make waiting pushes due.
@@ -36,9 +37,11 @@ final class WakeTurns: Sendable {
         }
     }
 
-    /// Ends the user's turn, which began at `start`.
-    func end(ofUser user: Int64, start: ContinuousClock.Instant, now: ContinuousClock.Instant) {
-        let pause = min(start.duration(to: now) * 4, Self.longestPause)
+    /// Ends the user's turn, which began at `start` and has made `count` pushes due. Few pushes
+    /// need no pause: after a restart of the server, the devices of a user connect at the same
+    /// time.
+    func end(ofUser user: Int64, count: Int, start: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+        let pause = count <= WakePace.pushes ? .zero : min(start.duration(to: now) * 4, Self.longestPause)
         self.turns.withLock { $0[user] = Turn(next: now + pause, isTaken: false) }
     }
 }
