@@ -25,11 +25,11 @@ final class LockFile: Sendable {
         guard lockStateFile(descriptor, at: lock) else {
             defer { close(descriptor) }
             // While other locks come and go, /proc/locks may omit a lock, but rarely for long.
-            let holder = (0..<20).lazy.compactMap { attempt in
-                if attempt > 0 { usleep(10_000) }
-                return Self.holder(of: descriptor)
-            }.first
-            throw .inUse(place: path, process: holder)
+            for _ in 0..<20 {
+                if let holder = Self.holder(of: descriptor) { throw .inUse(place: path, process: holder) }
+                usleep(10_000)
+            }
+            throw .inUse(place: path)
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
