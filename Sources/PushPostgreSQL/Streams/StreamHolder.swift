@@ -62,7 +62,6 @@ extension WriteTransaction {
         let waiting = try await self.query(Self.waitingPushes, devices, start).map { row in
             (key: try DuePush(row), user: try row.integer(2), dueAt: try row.integer(3), sequence: try row.integer(4))
         }
-        if waiting.isEmpty { return 0 }
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
         for first in stride(from: 0, to: due.count, by: PostgreSQLStore.deletionPage) {
             let page = due[first...].prefix(PostgreSQLStore.deletionPage)
