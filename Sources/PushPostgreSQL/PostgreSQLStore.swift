@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Migrations
 internal import PostgreSQL
-internal import PushCore
+package import PushCore
 package import PushStore
 internal import Reactor
 internal import Synchronization

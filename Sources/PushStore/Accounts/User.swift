@@ -1,31 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// A user, with the properties that a sign-in reads.
-package struct User: Sendable, Hashable {
-    package let id: Int64
-    package let name: Username
-    package let role: Role
-    /// A number that changes whenever the password changes.
-    package let passwordNumber: Int64
-    /// Whether the user is disabled. A disabled user is refused like a user who does not exist.
-    package let isDisabled: Bool
-    /// The user's apps. An administrator manages all apps, whatever this set contains.
-    package let apps: Set<AppName>
-
-    package init(
-        id: Int64,
-        name: Username,
-        role: Role,
-        apps: Set<AppName> = [.usual],
-        passwordNumber: Int64,
-        isDisabled: Bool
-    ) {
-        (self.id, self.name, self.role, self.apps) = (id, name, role, apps)
-        (self.passwordNumber, self.isDisabled) = (passwordNumber, isDisabled)
-    }
-}
-
 /// The columns of a user, for queries that name the table of users `u`.
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
@@ -53,13 +28,6 @@ extension User {
         guard let user = try User(row, sealing) else { return nil }
         guard user.name == name else { throw StoreError.damaged(row: "a user's") }
         self = user
-    }
-
-    /// Whether the user belongs to the app; an administrator belongs to all apps.
-    package func mayUse(_ app: AppName) -> Bool {
-        if self.role == .admin { return true }
-        // Nearly every user belongs to a single app; this comparison avoids hashing its name.
-        return self.apps.count == 1 ? self.apps.first == app : self.apps.contains(app)
     }
 
     package var rights: AccountRights { AccountRights(role: self.role, apps: self.apps) }

@@ -1,5 +1,5 @@
 package import Foundation
-internal import PushCore
+package import PushCore
 
 /// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {

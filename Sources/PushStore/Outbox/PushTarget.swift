@@ -1,5 +1,5 @@
 package import Foundation
-internal import PushCore
+package import PushCore
 
 /// A notification, with the audience whose devices get its pushes.
 package struct PushTarget: Sendable {

@@ -1,4 +1,5 @@
 package import Foundation
+internal import PushCore
 
 /// The columns of a query, in the order of its `select`.
 ///
