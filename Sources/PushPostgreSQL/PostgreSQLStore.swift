@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Migrations
 internal import PostgreSQL
 package import PushCore
-package import PushStore
+internal import PushStore
 internal import Reactor
 internal import Synchronization
 

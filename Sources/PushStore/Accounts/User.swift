@@ -47,12 +47,10 @@ package struct UserEntry: StoredEntity, Sendable, Hashable {
     package let tags: [Tag]
     /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.
     package let pushedAt: Date?
-    /// When the user last fetched one of the latest notifications in the user's list; see
-    /// `DeviceEntry.fetchedAt`.
+    /// When the user last fetched one of the latest notifications; see `DeviceEntry.fetchedAt`.
     package let fetchedAt: Date?
 
-    /// The number of devices that a list of users examines for each user. The number is limited,
-    /// since a user may have any number of devices.
+    /// The number of devices that a list of users examines for each user.
     package static let countedForPush = 20
 
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
@@ -92,7 +90,6 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 package enum UserChange: Sendable, Hashable {
     case done
     case missing
-    /// The user is the only enabled administrator. Without this administrator, nobody could undo
-    /// the change.
+    /// The user is the only enabled administrator, so nobody could undo the change.
     case lastAdministrator
 }
