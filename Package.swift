@@ -124,7 +124,7 @@ let package = Package(
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
         room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", "SQLite", cryptography]),
-        room("PushStore", ["PushCore", cryptography]),
+        room("PushStore", ["PushCore"]),
         room("Reactor", ["CEpoll", heap]),
         room("SQLite", ["CSQLite"]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),

@@ -59,7 +59,7 @@ let package = Package(
             exclude: ["CommonPasswords.txt"],
             swiftSettings: room
         ),
-        .target(name: "PushStore", dependencies: ["PushCore", "Cryptography"], swiftSettings: room),
+        .target(name: "PushStore", dependencies: ["PushCore"], swiftSettings: room),
         .target(
             name: "PushPostgreSQL",
             dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", "Cryptography"],

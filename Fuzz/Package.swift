@@ -63,7 +63,7 @@ let package = Package(
             ],
             exclude: ["Console/page", "openapi.json"]
         ),
-        room("PushStore", ["PushCore", "Cryptography"]),
+        room("PushStore", ["PushCore"]),
         room("Reactor", ["CEpoll", heap]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         .executableTarget(

@@ -572,7 +572,7 @@ operation(
     "Ends a token of any user at once. If it is a session's token, also retires the devices that were last registered with it.", "admin", "manage", parameters=(PREFIX,),
     answers={204: ("The token is no longer valid.", None, {})}, problems=[404],
 )
-AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/AuditRecord.swift").read_text())
+AUDITED = re.findall(r'case \w+ = "([a-z]+\.[a-z]+)"', (ROOT / "Sources/PushCore/Audit/AuditRecord.swift").read_text())
 ACTIONS = sorted(set(AUDITED) | {action.split(".")[0] for action in AUDITED})
 ENTRY = {"anyOf": [{"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}, schema("ViewerCursor")]}
 operation(

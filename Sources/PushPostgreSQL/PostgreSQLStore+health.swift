@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 package import PushStore
 internal import Synchronization
 

@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Migrations
 internal import PostgreSQL
-internal import PushCore
-package import PushStore
+package import PushCore
+internal import PushStore
 internal import Reactor
 internal import Synchronization
 

@@ -23,6 +23,16 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
+    /// Runs a script in a mount namespace of its own. In the script, `$0` is the daemon.
+    private func run(_ script: String, _ environment: [String: String] = [:]) throws -> ChildProcess {
+        try ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
+            in: self.folder.path,
+            environment: environment.merging(["PATH": "/usr/bin:/bin"]) { own, _ in own }
+        )
+    }
+
     /// Starts a server whose database is on its own small file system. Returns the process and its
     /// port.
     private func start() async throws -> (process: ChildProcess, port: String) {
@@ -32,14 +42,9 @@ import Testing
             echo "correct horse" | "$0" user add alice --password-stdin
             exec "$0" serve
             """
-        let process = try ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: [
-                "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_DATABASE": "disk/sealpost.db",
-                "PATH": "/usr/bin:/bin",
-            ]
+        let process = try self.run(
+            script,
+            ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_DATABASE": "disk/sealpost.db"]
         )
         let line = await process.errors(until: "serving")
         let port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.output.1, "\(line)")
@@ -175,12 +180,7 @@ import Testing
             "$0" user export disk/users || echo "exit code $?"
             ls disk
             """
-        let ended = try await ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: ["PATH": "/usr/bin:/bin"]
-        ).end()
+        let ended = try await self.run(script).end()
         #expect(ended.output == "exit code 1\nballast\n", "\(ended.errors)")
         #expect(ended.errors.contains("disk/users cannot be written: No space left on device"), "\(ended.errors)")
     }
@@ -212,14 +212,9 @@ import Testing
             head --bytes=5242880 /dev/zero > disk/ballast || true
             "$0" \(command) || echo "exit code $?"
             """
-        let ended = try await ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: [
-                "SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_KEYS": "disk",
-                "SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "PATH": "/usr/bin:/bin",
-            ]
+        let ended = try await self.run(
+            script,
+            ["SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_KEYS": "disk", "SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
         ).end()
         #expect(ended.output.hasSuffix("exit code 1\n"), "\(ended)")
         #expect(ended.errors.contains(reason), "\(ended.errors)")
@@ -238,14 +233,9 @@ import Testing
             "$0" user add alice --no-password
             "$0" user list
             """
-        let ended = try await ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: [
-                "SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_SERVER_LISTEN": "127.0.0.1:0",
-                "PATH": "/usr/bin:/bin",
-            ]
+        let ended = try await self.run(
+            script,
+            ["SEALPOST_DATABASE": "disk/sealpost.db", "SEALPOST_SERVER_LISTEN": "127.0.0.1:0"]
         ).end()
         let start = "exit code 1\nexit code 1\ndisk/sealpost.db.lock\n\nvar:\nkeyring\nsigning-keys\n"
         #expect(ended.code == 0 && ended.output.hasPrefix(start), "\(ended)")
@@ -262,12 +252,7 @@ import Testing
             mount -o remount,ro "$PWD/disk"
             "$0" doctor
             """
-        let ended = try await ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: ["SEALPOST_DATABASE": "disk/sealpost.db", "PATH": "/usr/bin:/bin"]
-        ).end()
+        let ended = try await self.run(script, ["SEALPOST_DATABASE": "disk/sealpost.db"]).end()
         let reason = /\nfail disk: the folder \S+\/disk cannot be written: Read-only file system\n/
         #expect(ended.code == 1 && ended.output.contains(reason), "\(ended)")
     }
@@ -354,12 +339,7 @@ import Testing
             "$0" backup disk/copy.db || echo "exit code $?"
             ls disk
             """
-        let ended = try await ChildProcess(
-            "/usr/bin/unshare",
-            ["--mount", "/bin/sh", "-c", script, Daemon.executable],
-            in: self.folder.path,
-            environment: ["PATH": "/usr/bin:/bin"]
-        ).end()
+        let ended = try await self.run(script).end()
         #expect(ended.output == "exit code 1\nballast\n", "\(ended.errors)")
         let reason = /disk\/copy\.db\.partial: the copy needs (6|7) MiB, and \S+\/disk has 2 MiB left; choose another/
         #expect(ended.errors.contains(reason), "\(ended.errors)")

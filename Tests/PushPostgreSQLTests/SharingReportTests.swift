@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+import PushCore
 import PushStore
 import PushTesting
 import Testing

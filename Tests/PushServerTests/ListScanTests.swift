@@ -3,8 +3,8 @@ import PushAPI
 import PushTesting
 import Testing
 
+@testable import PushCore
 @testable import PushServer
-@testable import PushStore
 
 /// A search reads a list, here the audit, in bounded steps. A long list therefore does not block
 /// other work.

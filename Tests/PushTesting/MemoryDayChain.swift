@@ -1,6 +1,5 @@
 package import Foundation
 package import PushCore
-internal import PushStore
 internal import Synchronization
 
 /// Keeps the day keys in memory, in place of the file that a server uses.

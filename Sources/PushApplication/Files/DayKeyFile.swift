@@ -1,6 +1,5 @@
 import Foundation
 import PushCore
-import PushStore
 
 /// The file with the secret that derives the day keys. The server replaces the file each day.
 struct DayKeyFile: DayChainKeeper {

@@ -1,5 +1,6 @@
 package import Foundation
 package import Logging
+package import PushCore
 package import PushStore
 
 /// Sends this server's delays and pauses of lanes to the other servers of a store, and applies the

@@ -1,5 +1,6 @@
 package import Foundation
 package import Logging
+package import PushCore
 package import PushStore
 
 /// Runs the exchange of lanes' delays and pauses with the servers that share the store.

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
 internal import PushCore
-internal import PushStore
 
 /// The error that ends a transaction if the stored end of a hash chain is not the end that this
 /// server knows. Another server has then taken the chain over, and adds entries to it.

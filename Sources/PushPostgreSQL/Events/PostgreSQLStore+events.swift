@@ -1,6 +1,6 @@
 package import Foundation
 internal import PostgreSQL
-internal import PushCore
+package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {

@@ -1,6 +1,7 @@
 package import Foundation
 internal import Migrations
 internal import PostgreSQL
+package import PushCore
 package import PushStore
 
 extension PostgreSQLPlace {

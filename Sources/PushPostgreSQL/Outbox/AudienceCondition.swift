@@ -1,6 +1,5 @@
 internal import Foundation
 internal import PushCore
-internal import PushStore
 
 /// The SQL conditions that select an audience, and the values of their parameters.
 ///

@@ -1,7 +1,7 @@
 package import Foundation
 internal import PostgreSQL
 package import PushCore
-package import PushStore
+internal import PushStore
 
 /// Enqueues looks: pushes that show nothing and tell a device to sync. The store in SQLite
 /// enqueues them in the same way.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// Inserts the recipients of a notification, and the pushes to their devices, page by page within

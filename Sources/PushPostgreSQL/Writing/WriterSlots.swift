@@ -1,4 +1,4 @@
-internal import PushStore
+internal import PushCore
 internal import Synchronization
 
 /// The end of one of the audit's hash chains, where a writer adds records.

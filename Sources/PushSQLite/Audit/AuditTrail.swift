@@ -1,6 +1,5 @@
 internal import Foundation
 internal import PushCore
-internal import PushStore
 internal import SQLite
 
 /// Appends entries to the audit. An entry is written in the same transaction as the change that it

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import PushCore
+package import PushCore
 package import PushStore
 internal import SQLite
 

@@ -1,3 +1,4 @@
+internal import PushCore
 internal import PushStore
 internal import SQLite
 internal import Synchronization

@@ -4,17 +4,6 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The server's `StreamHub`, which is in the store's options, already knows the open streams.
-    /// So the store only changes pushes here.
-    package func streamOpened(
-        for devices: [RegistrationID],
-        ofUser user: Int64,
-        after last: NotificationID?,
-        now: Date
-    ) async throws -> Int {
-        try await self.makeDue(for: devices, ofUser: user, after: last, now: now)
-    }
-
     package func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,

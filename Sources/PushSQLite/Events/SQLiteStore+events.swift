@@ -1,4 +1,5 @@
 package import Foundation
+package import PushCore
 package import PushStore
 internal import SQLite
 

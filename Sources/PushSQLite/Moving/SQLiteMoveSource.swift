@@ -1,6 +1,6 @@
 package import Cryptography
 package import Foundation
-internal import PushCore
+package import PushCore
 package import PushStore
 internal import SQLite
 

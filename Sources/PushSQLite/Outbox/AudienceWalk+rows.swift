@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PushCore
 internal import PushStore
 internal import SQLite
 

@@ -1,5 +1,4 @@
 internal import PushCore
-internal import PushStore
 internal import SQLite
 
 /// SQL conditions that are made from the tag expressions of the audience.

@@ -1,6 +1,6 @@
 package import Foundation
 package import PushCore
-package import PushStore
+internal import PushStore
 internal import SQLite
 
 /// Enqueues looks: pushes that show nothing and tell a device to sync. A look is enqueued when

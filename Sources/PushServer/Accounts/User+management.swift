@@ -1,5 +1,4 @@
 internal import PushCore
-internal import PushStore
 
 /// The rules about actions of a user on another user.
 extension User {

@@ -2,7 +2,6 @@ internal import HTTPTypes
 package import Logging
 internal import PushAPI
 internal import PushCore
-internal import PushStore
 package import SocketHTTP
 
 /// Answers the requests of the local admin socket: it has the routes of administrators, and serves

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import PushAPI
 internal import PushCore
-internal import PushStore
 
 /// The filter of an audit search: a period, a user, an action, and words that an entry must
 /// contain.

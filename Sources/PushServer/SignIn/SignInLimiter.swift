@@ -2,7 +2,6 @@ internal import Cryptography
 internal import Foundation
 internal import PushAPI
 internal import PushCore
-internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 

@@ -1,5 +1,4 @@
 internal import PushCore
-internal import PushStore
 
 extension StreamHub {
     /// Informs the event streams of users whose credentials another server has ended. These

@@ -18,8 +18,7 @@ package protocol AccountReader: SharedReader {
 ///
 /// If a caller has requested a change, the audit records it in the same transaction.
 package protocol AccountStore: Sendable {
-    /// The lease during which this server trusts cached credentials; `nil` if no other server can
-    /// end credentials.
+    /// The lease of cached credentials; `nil` if no other server can end credentials.
     var lease: CredentialLease? { get }
 
     /// Adds a user; `false` if the name is taken.
@@ -46,8 +45,7 @@ package protocol AccountStore: Sendable {
     /// Replaces the tags that were given to a user. Returns `false` if there is no such user, or
     /// if `rights` is not `nil` and the user now has other rights.
     ///
-    /// A tag counts for notifications that are stored afterwards. The store adds the names of the
-    /// added and removed tags to `record`.
+    /// A tag counts for notifications that are stored afterwards. The store completes `record`.
     func setTags(
         _ tags: Set<Tag>,
         ofUser name: Username,
@@ -69,12 +67,9 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Deletes a user with all tokens and devices. The user is then no longer a recipient of any
-    /// notification.
-    ///
-    /// Each page of notifications is deleted in a transaction of its own, so that posts do not
-    /// wait for all pages. If a transaction fails, the user stays, without the oldest
-    /// notifications.
+    /// Deletes a user with all tokens, devices and received notifications. Each page of
+    /// notifications is deleted in a transaction of its own, so that posts do not wait for all
+    /// pages. If a transaction fails, the user stays, without the oldest notifications.
     package func deleteUser(_ name: Username, by record: AuditRecord?, now: Date) async throws -> UserChange {
         while true {
             let outcome = try await self.deleteUser(name, page: Self.deletionPage, by: record, now: now)
@@ -92,5 +87,14 @@ extension AccountStore {
     ) async throws -> Bool {
         let change = AccountChange(password: password, presenter: user)
         return try await self.changeUser(user.name, change, by: record, now: now) == .done
+    }
+}
+
+extension CredentialLease {
+    /// Throws `unavailable` if the lease has expired since the term began.
+    package func check(_ term: Term) throws(StoreError) {
+        guard self.holds(term) else {
+            throw .unavailable(reason: "the server was paused, or cut off from the database, during the request")
+        }
     }
 }

@@ -4,17 +4,15 @@ package import PushCore
 /// belongs only to the default app.
 extension Set<AppName> {
     package init(storedApps text: String?) {
-        guard let text else {
-            // The shared constant avoids a new set for most users at each sign-in.
-            self = AppName.usualOnly
-            return
-        }
-        self = Set(text.split(separator: " ").compactMap { AppName(String($0)) })
+        // The shared constant avoids a new set for most users at each sign-in.
+        self = text.map { Set(names: $0) } ?? AppName.usualOnly
     }
 
-    package var stored: String? {
-        self == AppName.usualOnly ? nil : self.sorted().map(\.description).joined(separator: " ")
-    }
+    package var stored: String? { self == AppName.usualOnly ? nil : self.names }
+
+    init(names: String) { self = Set(names.split(separator: " ").compactMap { AppName(String($0)) }) }
+
+    var names: String { self.sorted().map(\.description).joined(separator: " ") }
 }
 
 extension AppName {

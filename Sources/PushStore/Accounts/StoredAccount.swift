@@ -41,12 +41,30 @@ extension StoredAccount: StoredEntity {
     package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
 
     /// Whether an enrolment code may be stored for a user who has signed in. The user's rights
-    /// must be the same as at the sign-in, because the session that begins with the code gets
-    /// these rights.
+    /// must be those of the sign-in, because the code's session gets these rights.
     package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
     /// The tags that were given to the user, decrypted and sorted.
     package func openTags(_ sealing: Sealing) throws -> [Tag] { try sealing.tags(self.tags, ofUser: self.id) }
+}
+
+extension IssuedAccount {
+    /// Reads the columns of an account; `nil` if no issuer's user owns it yet.
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        typealias Column = StoredAccount.Column
+        guard let owner = try row.optionalData(Column.issuedTo), let issuedAt = try row.optionalDate(Column.issuedAt)
+        else { return nil }
+        let rights = IssuedRights(
+            role: try row.optionalText(Column.issuedRole).flatMap(Role.init(rawValue:)),
+            apps: try row.optionalText(Column.issuedApps).map { Set(names: $0) },
+            scopes: try row.optionalText(Column.issuedScopes).map { Scopes($0) }
+        )
+        self.init(owner: owner, issuedAt: issuedAt, rights: rights)
+    }
+
+    /// The value of the column with the token's apps. It also names the default app, because null
+    /// means that the token does not set the apps.
+    package var storedApps: String? { self.rights.apps?.names }
 }
 
 /// The role and the apps of an account. The rights of its sessions depend on them.

@@ -56,8 +56,7 @@ package struct TokenEntry: StoredEntity, Sendable, Hashable {
     }
 }
 
-/// The columns of a token, which queries select after those of `UserColumn`. These queries name
-/// the table of tokens `t`.
+/// The columns of tokens `t`, which queries select after those of `UserColumn`.
 package enum TokenColumn: Int32, SelectedColumn {
     case prefix = 6
     case isSession, scopes, createdAt, expiresAt, usedAt, isVouched, mac
@@ -86,8 +85,7 @@ package struct Enrolment: Sendable {
     /// The maximum number of codes of a user. If there are more, the oldest codes end.
     package static let maximumCount = 10
     /// An enrolment code is stored as a row of `token`, with the code's hash in place of a
-    /// token's. The row's column `scopes` begins with this word. Server versions without codes
-    /// ignore the word.
+    /// token's. Its column `scopes` begins with this word, which versions without codes ignore.
     static let mark = "enrol "
     /// The SQL condition that a row of `token` is a code.
     package static let isCode = "scopes like '\(Self.mark)%'"

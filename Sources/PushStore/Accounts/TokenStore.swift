@@ -14,9 +14,7 @@ package protocol TokenStore: Sendable {
 
     /// Stores a code. One device of the user can use it to get a session with the token's scopes.
     /// Returns `false` if the password, the role or the apps were changed, or the user disabled or
-    /// deleted, since the user signed in.
-    ///
-    /// A code ends whenever the user's sessions end. No list shows codes.
+    /// deleted, since the user signed in. A code ends whenever the user's sessions end.
     func addEnrolment(
         _ code: Fingerprint,
         for user: User,
@@ -25,10 +23,8 @@ package protocol TokenStore: Sendable {
     ) async throws -> Bool
 
     /// Uses a code, and begins a session with it. `nil` if the code does not exist or has expired,
-    /// or if the user is disabled.
-    ///
-    /// `record` makes the audit's record about the user and the scopes; the store adds the
-    /// session's token to this record.
+    /// or if the user is disabled. The store adds the session's token to the audit's record, which
+    /// `record` makes.
     func redeemEnrolment(
         _ code: Fingerprint,
         expiresAt: Date,
@@ -37,8 +33,7 @@ package protocol TokenStore: Sendable {
     ) async throws -> Enrolment?
 
     /// Revokes the token with this prefix, and returns its fingerprint; `nil` if there is no such
-    /// token. If the token belongs to a session, retires the devices that were last registered
-    /// with this session.
+    /// token. Retires the devices that were last registered with it, if it belongs to a session.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint?
 
     /// Deletes at most `limit` tokens that have expired; returns the number of deleted tokens. The
@@ -52,9 +47,8 @@ package protocol TokenStore: Sendable {
 }
 
 extension TokenStore {
-    /// Stores at most `limit` of the recorded uses; returns the number of stored uses.
-    ///
-    /// If the write fails, a later call stores these uses.
+    /// Stores at most `limit` of the recorded uses; returns their number. If the write fails, a
+    /// later call stores these uses.
     package func writeTokenUses(limit: Int) async throws -> Int {
         try await self.tokenUses.write(limit) { try await self.store($0) }
     }

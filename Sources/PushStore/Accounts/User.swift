@@ -1,31 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// A user, with the properties that a sign-in reads.
-package struct User: Sendable, Hashable {
-    package let id: Int64
-    package let name: Username
-    package let role: Role
-    /// A number that changes whenever the password changes.
-    package let passwordNumber: Int64
-    /// Whether the user is disabled. A disabled user is refused like a user who does not exist.
-    package let isDisabled: Bool
-    /// The user's apps. An administrator manages all apps, whatever this set contains.
-    package let apps: Set<AppName>
-
-    package init(
-        id: Int64,
-        name: Username,
-        role: Role,
-        apps: Set<AppName> = [.usual],
-        passwordNumber: Int64,
-        isDisabled: Bool
-    ) {
-        (self.id, self.name, self.role, self.apps) = (id, name, role, apps)
-        (self.passwordNumber, self.isDisabled) = (passwordNumber, isDisabled)
-    }
-}
-
 /// The columns of a user, for queries that name the table of users `u`.
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
@@ -55,13 +30,6 @@ extension User {
         self = user
     }
 
-    /// Whether the user belongs to the app; an administrator belongs to all apps.
-    package func mayUse(_ app: AppName) -> Bool {
-        if self.role == .admin { return true }
-        // Nearly every user belongs to a single app; this comparison avoids hashing its name.
-        return self.apps.count == 1 ? self.apps.first == app : self.apps.contains(app)
-    }
-
     package var rights: AccountRights { AccountRights(role: self.role, apps: self.apps) }
 }
 
@@ -79,12 +47,10 @@ package struct UserEntry: StoredEntity, Sendable, Hashable {
     package let tags: [Tag]
     /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.
     package let pushedAt: Date?
-    /// When the user last fetched one of the latest notifications in the user's list; see
-    /// `DeviceEntry.fetchedAt`.
+    /// When the user last fetched one of the latest notifications; see `DeviceEntry.fetchedAt`.
     package let fetchedAt: Date?
 
-    /// The number of devices that a list of users examines for each user. The number is limited,
-    /// since a user may have any number of devices.
+    /// The number of devices that a list of users examines for each user.
     package static let countedForPush = 20
 
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
@@ -124,7 +90,6 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 package enum UserChange: Sendable, Hashable {
     case done
     case missing
-    /// The user is the only enabled administrator. Without this administrator, nobody could undo
-    /// the change.
+    /// The user is the only enabled administrator, so nobody could undo the change.
     case lastAdministrator
 }

@@ -1,4 +1,5 @@
 package import Foundation
+internal import PushCore
 
 /// The pace at which the waiting pushes of one user become due when the user's devices connect.
 ///

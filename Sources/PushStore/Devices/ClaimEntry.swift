@@ -1,3 +1,5 @@
+package import PushCore
+
 /// The push of a confirmation code to a handle that a device has claimed, in the form for
 /// operators.
 package struct ClaimEntry: StoredEntity, Sendable, Hashable {

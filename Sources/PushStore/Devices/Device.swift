@@ -41,12 +41,13 @@ package struct RegisteredDevice: StoredEntity, Sendable, Hashable {
 package struct DeviceOwner: Sendable, Hashable {
     package let id: Int64
     package let name: Username
-}
 
-extension DeviceOwner {
+    init(id: Int64, name: Data, _ sealing: Sealing) throws {
+        (self.id, self.name) = (id, try sealing.username(name, ofUser: id))
+    }
+
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        let user = try row.integer(StoredDevice.Column.userID)
-        self.init(id: user, name: try sealing.username(row.data(ListedColumn.username), ofUser: user))
+        try self.init(id: row.integer(StoredDevice.Column.userID), name: row.data(ListedColumn.username), sealing)
     }
 }
 
@@ -65,9 +66,8 @@ package struct DeviceKeyEntry: Sendable, Hashable {
 
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
-        let user = try row.integer(Column.userID)
         self.id = id
-        self.owner = DeviceOwner(id: user, name: try sealing.username(row.data(Column.name), ofUser: user))
+        self.owner = try DeviceOwner(id: row.integer(Column.userID), name: row.data(Column.name), sealing)
         self.key = try row.optionalText(Column.encryptionKey)
     }
 }
@@ -76,9 +76,8 @@ package struct DeviceKeyEntry: Sendable, Hashable {
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane
-    /// The lane (a provider's queue) of the platform's other environment; `nil` if the platform
-    /// has only one environment. If a device was moved to this lane, a registration does not move
-    /// it back.
+    /// The lane of the platform's other environment; `nil` if the platform has only one. If a
+    /// device was moved to this lane, a registration does not move it back.
     package let otherLane: Lane?
     package let handle: DeviceHandle
     /// The tags that the device has chosen. The server adds a tag with the user's name.
@@ -125,8 +124,7 @@ package enum TopicOutcome: Sendable, Hashable {
 /// A registration that ended because another account has registered its handle, in the form for
 /// the former owner.
 package struct MovedDevice: Sendable, Hashable {
-    /// The reason for the end of the registration. The answer to the device's next `PUT` contains
-    /// this text.
+    /// The reason for the end. The answer to the device's next `PUT` contains this text.
     package static let reason = "the handle was registered by another user"
 
     package let id: RegistrationID

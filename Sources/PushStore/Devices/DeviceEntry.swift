@@ -27,8 +27,7 @@ package struct DeviceEntry: Sendable, Hashable {
 
     package var createdAt: Date { self.place.createdAt }
 
-    /// The number of notifications that a list of devices examines for each user. The number is
-    /// limited, since a user may have any number of notifications.
+    /// The number of notifications that a list of devices examines for each user.
     package static let countedForFetch = 20
 }
 

@@ -13,8 +13,7 @@ package protocol DeviceStore: Sendable {
     ) async throws -> RegistrationID
 
     var sealing: Sealing { get }
-    /// The number of pushes that one transaction moves to a device's new lane (a provider's
-    /// queue).
+    /// The number of pushes that one transaction moves to a device's new lane.
     static var movingPage: Int { get }
 
     /// In one transaction, reads the facts that the decision asks for, and writes its plan.
@@ -24,8 +23,8 @@ package protocol DeviceStore: Sendable {
         _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
     ) async throws -> RegistrationEnd
 
-    /// Moves queued pushes of a device to the device's present lane (a provider's queue), at most
-    /// `page`, in one transaction. Returns the number of moved pushes.
+    /// Moves at most `page` queued pushes of a device to the device's present lane, in one
+    /// transaction. Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 
     /// Adds a tag to the tags that a device has chosen, or removes one. The device's address stays
@@ -49,9 +48,8 @@ package protocol DeviceStore: Sendable {
     /// devices.
     func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
 
-    /// Deletes expired claims to handles, and expired rows of `confirmation`, which represent the
-    /// pushed codes: at most `limit` of each kind. Returns the larger of the two numbers of
-    /// deleted rows.
+    /// Deletes expired claims to handles, and expired codes: at most `limit` of each kind. Returns
+    /// the larger of the two numbers of deleted rows.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
     /// Deletes the user's registration with this id; `false` if there is no such registration.
@@ -62,7 +60,7 @@ package protocol DeviceStore: Sendable {
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
     /// Retires a device, and returns its id. If the device has registered after `since`, or by now
-    /// has another handle or lane (a provider's queue), it stays, and the result is `nil`.
+    /// has another handle or lane, it stays, and the result is `nil`.
     func retire(
         device: Int64,
         handle: String,
@@ -72,9 +70,8 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID?
 
-    /// Moves a device, with a page of its queued pushes, to another lane (a provider's queue), in
-    /// one transaction. Returns how many pushes have moved, or `nil` if the device stays: see the
-    /// other `move`.
+    /// Moves a device, with a page of its queued pushes, to another lane, in one transaction.
+    /// Returns how many pushes have moved, or `nil` if the device stays: see the other `move`.
     func move(
         device: Int64,
         handleKey: Data,
@@ -111,4 +108,16 @@ package protocol DeviceStore: Sendable {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int
+}
+
+extension DeviceStore {
+    /// Needs no record if no other server shares the store: the `StreamHub` knows the streams.
+    package func streamOpened(
+        for devices: [RegistrationID],
+        ofUser user: Int64,
+        after last: NotificationID?,
+        now: Date
+    ) async throws -> Int {
+        try await self.makeDue(for: devices, ofUser: user, after: last, now: now)
+    }
 }

@@ -1,22 +1,6 @@
 package import Foundation
 package import PushCore
 
-/// Stores the secret of a server's day keys outside of the store.
-package protocol DayChainKeeper: Sendable {
-    /// The place of the secret, in the form for operators. It is the same at each start.
-    var place: String { get }
-
-    /// The stored chain, the source of the day keys; `nil` if no chain is stored yet.
-    func load() throws -> DayChain?
-
-    /// Stores the first chain. Throws if a chain is stored already.
-    func create(_ chain: DayChain) throws
-
-    /// Stores a chain that begins at a later day, and destroys the stored chain. Does nothing if
-    /// the stored chain begins later than `chain`.
-    func advance(to chain: DayChain) throws
-}
-
 /// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
     /// A server's last report about its chain of day keys. `place` identifies the chain. The keys
@@ -61,11 +45,10 @@ package struct DayKeyReport: Sendable {
 
 /// The result of one run that destroys old day keys.
 package struct DayKeyTurn: Sendable, Hashable {
-    /// The run has destroyed the keys of all days before this day; `nil` if it has destroyed no
-    /// keys.
+    /// The run has destroyed the keys of all days before this day; `nil` if it has destroyed none.
     package var destroyedBefore: Day?
-    /// The number of read-once payloads that this run has encrypted again, because a recipient had
-    /// not collected them yet.
+    /// The number of read-once payloads that were encrypted again, because a recipient had not
+    /// collected them yet.
     package var renewed = 0
     /// The number of read-once payloads that were erased, because their key had already been
     /// destroyed, as after the restore of a backup.

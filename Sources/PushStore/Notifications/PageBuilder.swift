@@ -1,5 +1,5 @@
 package import Foundation
-internal import PushCore
+package import PushCore
 
 /// Adds entries to a page of a user's changes until the page is full.
 package struct PageBuilder {
@@ -39,9 +39,9 @@ package struct PageBuilder {
     /// Counts a row; the caller must call this before it reads the row. Returns `false` if the
     /// page ends before this row.
     private mutating func beginRow() -> Bool {
-        if self.rows == Self.maximumRows { return self.endsBeforeMore() }
+        if self.rows == Self.maximumRows { return self.end(\.hasMore) }
         self.rows += 1
-        return self.rows <= self.budget.rows || self.endsBeyondBudget()
+        return self.rows <= self.budget.rows || self.end(\.isBeyondBudget)
     }
 
     /// Adds the entry of a row if the page shows it. Returns `false` if the page ends before this
@@ -51,25 +51,19 @@ package struct PageBuilder {
             self.pass(entry)
             return true
         }
-        if self.page.entries.count == self.range.limit { return self.endsBeforeMore() }
-        if self.isShown(entry) {
+        if self.page.entries.count == self.range.limit { return self.end(\.hasMore) }
+        // A notification that is gone is shown only if the client has requested the changes after
+        // a number. Such a client may still have the notification.
+        if !entry.isGone || self.range.start != nil {
             self.bytes += entry.payloadLength
             let isTooLong = self.bytes > NotificationPage.maximumBytes
-            if isTooLong, !self.page.entries.isEmpty { return self.endsBeforeMore() }
-            if self.bytes > self.budget.bytes { return self.endsBeyondBudget() }
+            if isTooLong, !self.page.entries.isEmpty { return self.end(\.hasMore) }
+            if self.bytes > self.budget.bytes { return self.end(\.isBeyondBudget) }
             self.page.entries.append(entry)
         }
         self.page.changedAt = max(self.page.changedAt, changedAt)
         self.page.end = entry.change
         return true
-    }
-
-    // MARK: - Private
-
-    /// Whether the page shows the entry. A notification that is gone is shown only if the client
-    /// has requested the changes after a number. Such a client may still have the notification.
-    private func isShown(_ entry: NotificationPage.Entry) -> Bool {
-        !entry.isGone || self.range.start != nil
     }
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
@@ -79,13 +73,8 @@ package struct PageBuilder {
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 
-    private mutating func endsBeforeMore() -> Bool {
-        self.page.hasMore = true
-        return false
-    }
-
-    private mutating func endsBeyondBudget() -> Bool {
-        self.page.isBeyondBudget = true
+    private mutating func end(_ reason: WritableKeyPath<NotificationPage, Bool>) -> Bool {
+        self.page[keyPath: reason] = true
         return false
     }
 }

@@ -1,3 +1,5 @@
+package import PushCore
+
 /// A registered device that belongs to an audience. Retired devices are left out.
 package struct AudienceDevice: Sendable, Hashable {
     package let number: Int64

@@ -28,8 +28,7 @@ package struct Schedule: Sendable, Hashable {
 
     /// The number of scheduled notifications; `maximumCounted` if there are as many or more.
     package let count: Int
-    /// When the first scheduled notification is due; `nil` if there are no scheduled
-    /// notifications.
+    /// When the first is due; `nil` if no notification is scheduled.
     package let firstDue: Date?
 
     package init(count: Int, firstDue: Date?) {

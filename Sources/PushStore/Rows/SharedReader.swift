@@ -1,4 +1,5 @@
 package import Foundation
+package import PushCore
 
 /// A value that is decoded from a row, whichever database the store uses.
 package protocol StoredEntity {

@@ -1,5 +1,4 @@
 internal import PushCore
-internal import PushStore
 
 extension IssuedToken {
     /// Whether this token may sign in to the account. If the account has accepted a newer token,

@@ -1,6 +1,5 @@
 package import Foundation
 internal import PushCore
-internal import PushStore
 
 /// An issuer of tokens (OpenID Connect, or OAuth with RFC 9068) that the server trusts.
 package struct Issuer: Sendable {

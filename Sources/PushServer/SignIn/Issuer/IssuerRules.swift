@@ -1,7 +1,6 @@
 package import Foundation
 internal import PushAPI
 package import PushCore
-internal import PushStore
 
 /// The rules for tokens of one issuer: which tokens the server accepts, and what their claims
 /// mean.

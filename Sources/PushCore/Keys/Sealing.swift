@@ -1,5 +1,4 @@
 package import Foundation
-package import PushCore
 
 /// The keys that encrypt and hash the store's values.
 package struct Sealing: Sendable {

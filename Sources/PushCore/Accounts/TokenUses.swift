@@ -1,5 +1,4 @@
 package import Foundation
-package import PushCore
 internal import Synchronization
 
 /// The times at which tokens were last used. They stay in memory until a store writes them. A

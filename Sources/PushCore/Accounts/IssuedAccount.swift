@@ -1,5 +1,4 @@
 package import Foundation
-package import PushCore
 
 /// The rights that an issuer's token gives. A property is `nil` if the token's claims do not set
 /// it; then the account's own value counts.
@@ -32,28 +31,6 @@ package struct IssuedAccount: Sendable, Hashable {
         self.owner = owner
         self.issuedAt = Date(milliseconds: issuedAt.milliseconds)
         self.rights = rights
-    }
-
-    /// Reads the columns of an account; `nil` if no issuer's user owns it yet.
-    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        typealias Column = StoredAccount.Column
-        guard let owner = try row.optionalData(Column.issuedTo), let issuedAt = try row.optionalDate(Column.issuedAt)
-        else { return nil }
-        let apps = try row.optionalText(Column.issuedApps)
-        self.owner = owner
-        self.issuedAt = issuedAt
-        self.rights = IssuedRights(
-            role: try row.optionalText(Column.issuedRole).flatMap(Role.init(rawValue:)),
-            apps: apps.map { Set($0.split(separator: " ").compactMap { AppName(String($0)) }) },
-            scopes: try row.optionalText(Column.issuedScopes).map { Scopes($0) }
-        )
-    }
-
-    /// The value of the column with the token's apps. Unlike the column for the account's own
-    /// apps, it also names the default app, because null here means that the token does not set
-    /// the apps.
-    package var storedApps: String? {
-        self.rights.apps?.sorted().map(\.description).joined(separator: " ")
     }
 }
 

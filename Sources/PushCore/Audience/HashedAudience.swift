@@ -1,5 +1,4 @@
 package import Foundation
-package import PushCore
 
 /// An audience with the keyed hashes for the lookups in the database. The hashes are computed
 /// before the store's transaction begins.

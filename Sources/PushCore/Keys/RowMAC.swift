@@ -1,6 +1,5 @@
 package import Cryptography
 internal import Foundation
-package import PushCore
 
 /// Message authentication codes of rows. They show whether the store itself has written a row.
 ///

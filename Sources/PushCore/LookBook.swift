@@ -1,4 +1,3 @@
-package import PushCore
 internal import Synchronization
 
 /// The changes that a user's other devices must show. They stay here until `LookService` has

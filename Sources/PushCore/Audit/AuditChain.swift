@@ -1,6 +1,5 @@
 internal import Cryptography
 package import Foundation
-package import PushCore
 
 /// Makes and checks the entries of the audit.
 ///
@@ -141,20 +140,8 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let entry: Data
     package let link: AuditLink
 
-    /// The columns of an entry, in the order that queries use. In SQLite, the column `link` has
-    /// the name `chain`.
-    package enum Column: Int32, SelectedColumn {
-        case number, at, entry, link
-    }
-}
-
-extension SealedAuditEntry {
-    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
-        self.init(
-            at: try row.integer(Column.at),
-            entry: try row.data(Column.entry),
-            link: AuditLink(number: try row.integer(Column.number), code: try row.data(Column.link))
-        )
+    package init(at: Int64, entry: Data, link: AuditLink) {
+        (self.at, self.entry, self.link) = (at, entry, link)
     }
 }
 

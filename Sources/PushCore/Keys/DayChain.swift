@@ -81,3 +81,19 @@ package enum DayChainError: Error, Hashable, CustomStringConvertible {
         }
     }
 }
+
+/// Stores the secret of a server's day keys outside of the store.
+package protocol DayChainKeeper: Sendable {
+    /// The place of the secret, in the form for operators. It is the same at each start.
+    var place: String { get }
+
+    /// The stored chain, the source of the day keys; `nil` if no chain is stored yet.
+    func load() throws -> DayChain?
+
+    /// Stores the first chain. Throws if a chain is stored already.
+    func create(_ chain: DayChain) throws
+
+    /// Stores a chain that begins at a later day, and destroys the stored chain. Does nothing if
+    /// the stored chain begins later than `chain`.
+    func advance(to chain: DayChain) throws
+}

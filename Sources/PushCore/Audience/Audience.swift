@@ -1,5 +1,4 @@
 internal import Foundation
-package import PushCore
 
 /// The devices and users that a notification reaches, on certain platforms.
 package struct Audience: Sendable, Hashable {

@@ -1,4 +1,3 @@
-package import PushCore
 internal import Synchronization
 
 /// The lease during which this server trusts cached credentials, although other servers can end
@@ -56,13 +55,6 @@ package final class CredentialLease: Sendable {
 
     /// Whether the lease has never expired since the term began.
     package func holds(_ term: Term) -> Bool { term == self.term }
-
-    /// Throws `unavailable` if the lease has expired since the term began.
-    package func check(_ term: Term) throws(StoreError) {
-        guard self.holds(term) else {
-            throw .unavailable(reason: "the server was paused, or cut off from the database, during the request")
-        }
-    }
 
     /// Adds a listener. It gets all credentials that end from now on, whichever server ends them.
     package func onEnd(_ body: @escaping @Sendable ([End]) -> Void) {
