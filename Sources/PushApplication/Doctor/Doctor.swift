@@ -226,7 +226,9 @@ package struct Doctor: Sendable {
     }
 
     private func database(_ place: any StorePlace, _ inspection: StoreInspection) -> Finding {
-        if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
+        if let line = inspection.damage.first {
+            return Finding(.fail, "database", "\(place) is damaged: \(line); restore an intact backup")
+        }
         if let name = inspection.unknownMigration {
             return Finding(
                 .fail,
