@@ -130,12 +130,7 @@ extension PostgreSQLStore {
 
     /// Selects whether the role may use its schema, and has its rights on its own tables.
     private static let rights = """
-        select to_regclass('migration') is not null and not exists (
-            select 1 from pg_class c
-            where c.relkind = 'r' and pg_has_role(c.relowner, 'usage')
-                and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
-                and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-                    and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
+        select to_regclass('migration') is not null and not exists (\(SchemaOwnership.lackingRights))
         """
 
     // MARK: The planner's statistics

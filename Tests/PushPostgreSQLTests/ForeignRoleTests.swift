@@ -67,6 +67,11 @@ import Testing
         ("grant insert on account to <other>", "<other> may write to account"),
         ("grant trigger on account to public", "public may write to account"),
         ("alter table account owner to <other>", "<other> owns account"),
+        ("revoke insert on account from <schema>", "the role <schema> lacks INSERT on the table account: give"),
+        (
+            "revoke select, delete on account, push from <schema>",
+            "lacks DELETE on the table account, SELECT on the table account, DELETE on the table push"
+        ),
         ("alter table migration owner to postgres", "permission denied for table migration (SQLSTATE 42501); give"),
     ])
     func rightsOfOtherRolesAreRefused(grant: String, reason: String) throws {
