@@ -110,7 +110,7 @@ extension PostgreSQLStore {
 
     // MARK: The rights of the server's role
 
-    /// Checks at intervals whether an unusable database can be used again, until the task is
+    /// Checks at intervals whether a database out of use can be used again, until the task is
     /// cancelled.
     func keepRights() async {
         // Other causes than a missing right show only in failures, which the server's own tasks
@@ -122,7 +122,7 @@ extension PostgreSQLStore {
 
     func checkRights(after pause: Duration) async {
         // If the read fails, the next check asks again.
-        guard self.condition.shared.isUnusable, let row = try? await self.read(Self.rights).first,
+        guard self.condition.shared.isOut, let row = try? await self.read(Self.rights).first,
             (try? row.boolean(0)) == true
         else { return }
         self.condition.shared.recordUsable(after: pause)

@@ -25,7 +25,8 @@ struct FailureReport: Sendable {
             // The store itself has logged this once.
             return Problem(.databaseUnusable, "an operator must act; the log has the reason")
         case StoreError.unavailable, StoreError.unknownOutcome:
-            self.logger.error("database unavailable", metadata: self.fields(request, error))
+            // The store itself logs this, at most once a minute.
+            self.logger.debug("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")
         default:
             self.logger.error("request failed", metadata: self.fields(request, error))
