@@ -191,10 +191,11 @@ package struct Doctor: Sendable {
         return Finding(.warn, subject, "\(path) does not exist; the first start creates it\(condition)")
     }
 
-    /// Whether the next start can create the missing files.
+    /// Whether the next start can create the missing files, and use the admin socket.
     private var missingFiles: [Finding] {
         do throws(ConfigurationError) {
             try self.configuration.checkMissingFiles()
+            try self.configuration.checkAdminSocket()
             return []
         } catch {
             guard let folder = self.configuration.missingRuntimeFolder, error.description.hasPrefix("admin.socket:")
