@@ -234,7 +234,8 @@ export class Publisher {
 /** The codes of docs/errors.md. */
 export type ProblemCode =
   | 'account-refused' | 'alert-not-allowed' | 'audience-too-large' | 'busy' | 'confirmation-refused' | 'conflict' | 'cross-origin'
-  | 'encryption-required' | 'enrolment-refused' | 'forbidden' | 'header-too-large' | 'idempotency-key-in-use' | 'idempotency-key-reused'
+  | 'database-unusable' | 'encryption-required' | 'enrolment-refused' | 'forbidden' | 'header-too-large'
+  | 'idempotency-key-in-use' | 'idempotency-key-reused'
   | 'insufficient-scope' | 'internal-error' | 'invalid-cursor' | 'invalid-idempotency-key' | 'invalid-json'
   | 'invalid-member' | 'invalid-mytoken' | 'invalid-parameter' | 'invalid-token' | 'issuer-unavailable'
   | 'last-administrator' | 'malformed-request' | 'method-not-allowed' | 'misdirected-request' | 'not-found'

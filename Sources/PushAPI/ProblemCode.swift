@@ -114,6 +114,9 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case notImplemented = "not-implemented"
     /// The server is overloaded; `Retry-After` says how long to wait.
     case busy = "busy"
+    /// The database is damaged, or refuses the server. An operator must act first; `Retry-After`
+    /// says when a retry is worth the attempt.
+    case databaseUnusable = "database-unusable"
     /// The server speaks HTTP/1.1 and HTTP/1.0 only.
     case versionNotSupported = "version-not-supported"
     /// The disk of the server is full, and it stored nothing; `Retry-After` says how long to wait.
@@ -144,7 +147,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .headerTooLarge: 431
         case .internalError: 500
         case .notImplemented: 501
-        case .busy, .issuerUnavailable: 503
+        case .busy, .databaseUnusable, .issuerUnavailable: 503
         case .versionNotSupported: 505
         case .storageFull: 507
         }
@@ -204,6 +207,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .notImplemented: "Not implemented"
         case .issuerUnavailable: "The keys of the token's issuer are not available"
         case .busy: "The server cannot take the request now"
+        case .databaseUnusable: "The server's database cannot be used"
         case .versionNotSupported: "The HTTP version is not supported"
         case .storageFull: "The server's disk is full"
         }

@@ -81,9 +81,12 @@ extension Logger {
                 metadata: ["reason": "\(reason)"]
             )
         case .databaseTrusted: self.info("database accepted; the newest primary is in use again")
-        case .databaseUnusable(let reason):
-            self.error("database cannot be used until an operator acts", metadata: ["reason": "\(reason)"])
-        case .databaseUsable: self.info("database can be used again")
+        case .databaseUnusable(let reason, let count):
+            let fields: Logger.Metadata = ["failures": "\(count)", "reason": "\(reason)"]
+            self.error("database cannot be used until an operator acts", metadata: fields)
+        case .databaseUnavailable(let reason, let count):
+            self.error("database unavailable", metadata: ["failures": "\(count)", "reason": "\(reason)"])
+        case .databaseUsable(let count): self.notice("database can be used again", metadata: ["failures": "\(count)"])
         case .markNotKept(let reason):
             self.error(
                 "timeline file not written; after a restart this server would accept an older database",

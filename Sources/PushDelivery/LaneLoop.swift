@@ -109,7 +109,7 @@ struct LaneLoop: Sendable {
             }
             return dates
         } catch {
-            self.logger.error("outbox read failed; it is retried", metadata: self.metadata(["error": "\(error)"]))
+            self.logger.report("outbox read failed; it is retried", error, self.metadata([:]))
             return [:]
         }
     }

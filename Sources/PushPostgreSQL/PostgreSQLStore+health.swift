@@ -111,7 +111,7 @@ extension PostgreSQLStore {
 
     // MARK: The rights of the server's role
 
-    /// Checks at intervals whether an unusable database can be used again, until the task is
+    /// Checks at intervals whether a database out of use can be used again, until the task is
     /// cancelled.
     func keepRights() async {
         // Other causes than a missing right show only in failures, which the server's own tasks
@@ -123,7 +123,7 @@ extension PostgreSQLStore {
 
     func checkRights(after pause: Duration) async {
         // If the read fails, the next check asks again.
-        guard self.condition.shared.isUnusable, let row = try? await self.read(Self.rights).first,
+        guard self.condition.shared.isOut, let row = try? await self.read(Self.rights).first,
             (try? row.boolean(0)) == true
         else { return }
         self.condition.shared.recordUsable(after: pause)
@@ -131,12 +131,7 @@ extension PostgreSQLStore {
 
     /// Selects whether the role may use its schema, and has its rights on its own tables.
     private static let rights = """
-        select to_regclass('migration') is not null and not exists (
-            select 1 from pg_class c
-            where c.relkind = 'r' and pg_has_role(c.relowner, 'usage')
-                and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
-                and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-                    and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
+        select to_regclass('migration') is not null and not exists (\(SchemaOwnership.lackingRights))
         """
 
     // MARK: The planner's statistics

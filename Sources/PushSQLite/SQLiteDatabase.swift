@@ -111,7 +111,10 @@ package struct SQLiteDatabase: StorePlace {
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         try self.readOnly(copy) { db in
             var inspection = StoreInspection()
-            inspection.damage = try db.all("pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
+            // SQLite ends after the first fault, and so does not throw at the rows of a damaged
+            // page. A line with asterisks may precede the fault.
+            inspection.damage = try db.all("pragma quick_check(1)") { $0.text(0) }.filter { $0 != "ok" }
+                .map { String($0.split(separator: "\n").last ?? "") }
             // The schema of a damaged database is not compared.
             if inspection.damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             let applied = try Schema.applied(db)

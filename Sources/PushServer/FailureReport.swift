@@ -20,12 +20,13 @@ struct FailureReport: Sendable {
             return Problem(.storageFull)
         case StoreError.damagedFile:
             // The store itself has logged this once.
-            return Problem(.busy, "the database's file is damaged; an operator must restore a backup")
+            return Problem(.databaseUnusable, "the database's file is damaged; an operator must restore a backup")
         case StoreError.unusable:
             // The store itself has logged this once.
-            return Problem(.busy, "the database cannot be used; an operator must act")
+            return Problem(.databaseUnusable, "an operator must act; the log has the reason")
         case StoreError.unavailable, StoreError.unknownOutcome:
-            self.logger.error("database unavailable", metadata: self.fields(request, error))
+            // The store itself logs this, at most once a minute.
+            self.logger.debug("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")
         default:
             self.logger.error("request failed", metadata: self.fields(request, error))

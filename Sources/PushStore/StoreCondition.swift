@@ -1,18 +1,29 @@
 internal import PushCore
 internal import Synchronization
 
-/// Tracks whether a store's disk is full, its file damaged, or its database unusable. Counts the
+/// Tracks whether a store's disk is full, its file damaged, or its database out of use. Counts the
 /// transactions and the unreadable rows. Any thread may use it.
 package final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
         var damage: StoreError?
-        /// The reasons why the database cannot be used.
-        var unusable: Set<String> = []
-        var lastUnusable = ContinuousClock.now
+        var outage: Outage?
         var setAside = 0
         var commits = StoreReport.Commits()
     }
+
+    /// A time in which operations fail because the database is unavailable or cannot be used.
+    private struct Outage {
+        /// The time of the last failure that an operator must cure.
+        var unusableAt: ContinuousClock.Instant?
+        var failedAt: ContinuousClock.Instant
+        var reportedAt: ContinuousClock.Instant
+        /// The number of failures since the last report.
+        var unreported = 0
+    }
+
+    /// The minimum time between two reports of an outage with the same cause.
+    private static let reportInterval = Duration.seconds(60)
 
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
@@ -25,7 +36,10 @@ package final class StoreCondition: Sendable {
     /// The first error about a damaged file; only a restart resets it.
     package var damage: StoreError? { self.state.withLock { $0.damage } }
     /// Whether an operation has failed because the database cannot be used until an operator acts.
-    package var isUnusable: Bool { self.state.withLock { !$0.unusable.isEmpty } }
+    package var isUnusable: Bool { self.state.withLock { $0.outage?.unusableAt != nil } }
+    /// Whether an operation has failed because of the database, and `recordUsable` has not ended
+    /// this outage since.
+    package var isOut: Bool { self.state.withLock { $0.outage != nil } }
     /// The number of rows that could not be read and were set aside.
     package var setAside: Int { self.state.withLock { $0.setAside } }
     package var commits: StoreReport.Commits { self.state.withLock { $0.commits } }
@@ -41,8 +55,9 @@ package final class StoreCondition: Sendable {
         return hasChanged
     }
 
-    /// Records a damaged file or an unusable database, and reports it once; ignores other errors.
-    package func record(_ error: StoreError) {
+    /// Records a damaged file, and reports it once. Records an unusable or unavailable database,
+    /// and reports it when it begins, and then at most once a minute. Ignores any other error.
+    package func record(_ error: StoreError, now: ContinuousClock.Instant = .now) {
         switch error {
         case .damagedFile(let reason):
             let isNew = self.state.withLock { state in
@@ -51,23 +66,45 @@ package final class StoreCondition: Sendable {
             }
             if isNew { self.onEvent(.fileDamaged(reason: reason)) }
         case .unusable(_, let reason):
-            let isNew = self.state.withLock { state in
-                state.lastUnusable = .now
-                return state.unusable.insert(reason).inserted
+            if let count = self.fail(isUnusable: true, now) {
+                self.onEvent(.databaseUnusable(reason: reason, failures: count))
             }
-            if isNew { self.onEvent(.databaseUnusable(reason: reason)) }
+        case .unavailable(let reason), .unknownOutcome(let reason):
+            if let count = self.fail(isUnusable: false, now) {
+                self.onEvent(.databaseUnavailable(reason: reason, failures: count))
+            }
         default: break
         }
     }
 
-    /// Records that the database can be used again, unless an operation has failed within `pause`.
-    package func recordUsable(after pause: Duration) {
-        let hasChanged = self.state.withLock { state in
-            guard !state.unusable.isEmpty, .now - state.lastUnusable >= pause else { return false }
-            state.unusable = []
-            return true
+    /// Counts a failure. Returns the number of failures since the last report if a report is due.
+    private func fail(isUnusable: Bool, _ now: ContinuousClock.Instant) -> Int? {
+        self.state.withLock { state in
+            var outage = state.outage ?? Outage(failedAt: now, reportedAt: now)
+            let isDue =
+                state.outage == nil || (isUnusable && outage.unusableAt == nil)
+                || now - outage.reportedAt >= Self.reportInterval
+            if isUnusable { outage.unusableAt = now }
+            outage.failedAt = now
+            outage.unreported += 1
+            defer { state.outage = outage }
+            guard isDue else { return nil }
+            outage.reportedAt = now
+            defer { outage.unreported = 0 }
+            return outage.unreported
         }
-        if hasChanged { self.onEvent(.databaseUsable) }
+    }
+
+    /// Records that the database can be used again, unless an operation has failed within `pause`.
+    package func recordUsable(after pause: Duration, now: ContinuousClock.Instant = .now) {
+        let failures: Int? = self.state.withLock { state in
+            guard let outage = state.outage else { return nil }
+            if let time = outage.unusableAt, now - time >= pause { state.outage?.unusableAt = nil }
+            guard now - outage.failedAt >= pause else { return nil }
+            state.outage = nil
+            return outage.unreported
+        }
+        if let failures { self.onEvent(.databaseUsable(failures: failures)) }
     }
 
     /// Counts a transaction: its callers' writes, and the duration of its commit.

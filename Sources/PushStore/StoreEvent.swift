@@ -46,11 +46,14 @@ package enum StoreEvent: Sendable, Hashable {
     case databaseRefused(reason: String)
     /// The store has found a suitable database server after it had refused one.
     case databaseTrusted
-    /// An operation has failed because the database cannot be used, for example because the
-    /// server's role lacks a right. Reported once for each reason, until the database can be used.
-    case databaseUnusable(reason: String)
+    /// Operations have failed because the database cannot be used, for example because the
+    /// server's role lacks a right. Reported when it begins, and then at most once a minute.
+    /// `failures` is the number of operations that have failed since the last report.
+    case databaseUnusable(reason: String, failures: Int)
+    /// As above, because the database is unavailable.
+    case databaseUnavailable(reason: String, failures: Int)
     /// The database can be used again.
-    case databaseUsable
+    case databaseUsable(failures: Int)
     /// The newest timeline of the database could not be stored on this machine's disk. After a
     /// restart, the server would not notice that a database is on an older timeline.
     case markNotKept(reason: String)

@@ -299,7 +299,7 @@ import Testing
         )
         let script = """
             import sqlite3
-            pages = "select rootpage from sqlite_schema where tbl_name = 'recipient' and rootpage > 0"
+            pages = "select rootpage from sqlite_schema where tbl_name in ('recipient', 'audit') and rootpage > 0"
             pages = sqlite3.connect("var/sealpost.db").execute(pages).fetchall()
             with open("var/sealpost.db", "r+b") as file:
                 for page, in pages:
@@ -313,12 +313,18 @@ import Testing
         for method in ["GET", "POST", "GET"] {
             let body = method == "GET" ? "" : #"{"Payload":"more"}"#
             let refused = try await self.send(method, "/api/notifications", to: port, body: body)
-            #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "1", "\(method)")
+            #expect(refused.statusCode == 503 && refused.value(forHTTPHeaderField: "Retry-After") == "30", "\(method)")
         }
         #expect(try await self.send("GET", "/readyz", to: port).statusCode == 503)
-        let command = try await Daemon.run(["send", "alice", "text"], in: self.folder)
         let reason = "the database's file is damaged: database disk image is malformed; stop the server and restore"
-        #expect(command.code == 78 && command.errors.contains(reason), "\(command)")
+        // The second command fails after the head of its answer.
+        for words in ["send alice text", "audit verify"] {
+            let command = try await Daemon.run(words.split(separator: " ").map(String.init), in: self.folder)
+            #expect(command.code == 78 && command.errors.contains(reason), "\(command)")
+        }
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        let finding = /\nfail database: \S+ is damaged: .*[Pp]age \d+: [^\\\n]+; restore an intact backup\n/
+        #expect(doctor.code == 1 && doctor.output.contains(finding), "\(doctor)")
         let ended = await daemon.terminated()
         #expect(ended.code == 0 && !ended.errors.contains("request failed"), "\(ended)")
         #expect(ended.errors.split(separator: "\n").count { $0.contains("database file damaged") } == 1, "\(ended)")

@@ -502,8 +502,6 @@ import Testing
         for file in ["var", "var/keyring", "var/sealpost.db"] {
             try #require(chown(self.folder.file(file), 65_534, 65_534) == 0)
         }
-        // The doctor checks the socket if the next start makes files.
-        try FileManager.default.removeItem(atPath: self.folder.file("var/signing-keys"))
         func doctor(_ socket: String) async throws -> String {
             try await Daemon.run(["doctor"], in: self.folder, environment: ["SEALPOST_ADMIN_SOCKET": socket]).output
         }
@@ -513,6 +511,16 @@ import Testing
         #expect(missing.contains("\nwarn \(text); \(hint)\n"), "\(missing)")
         let wrong = try await doctor("/run/s.sock")
         #expect(wrong.contains("\nfail \(text)\n"), "\(wrong)")
+    }
+
+    @Test func doctorNoticesThatTheSocketOfARunningServerWasRemoved() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        try FileManager.default.removeItem(atPath: self.folder.file("var/admin/sealpost.sock"))
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.output.contains("\nfail server: a server runs, but nothing listens at "), "\(doctor.output)")
+        _ = await daemon.terminated()
+        let stopped = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(!stopped.output.contains("server: "), "\(stopped.output)")
     }
 
     @Test func ctrlCEndsThePromptForAPassword() async throws {

@@ -56,7 +56,8 @@ import Testing
     @Test(arguments: [
         ("status", "201", "201"), ("milliseconds", "0.7", "0.7"), ("count", "-1", "-1"), ("reason", "201", #""201""#),
         ("notification", "9007199254740993", #""9007199254740993""#), ("status", "+1", #""+1""#),
-        ("status", "nan", #""nan""#), ("status", "01", #""01""#), ("status", "", #""""#),
+        ("allowed", "7", "7"), ("unfinished", "7", "7"), ("seconds", "7", "7"), ("status", "nan", #""nan""#),
+        ("status", "01", #""01""#), ("status", "", #""""#),
     ])
     func countsDurationsAndStatusesAreNumbersInJSON(name: String, value: String, json: String) {
         #expect(self.line(value, name: name).json.hasSuffix(#","\#(name)":\#(json),"request":"r1"}"#))

@@ -41,7 +41,7 @@ import Testing
         "BlockingConnection+pooler.swift": ["pg_backend_pid"],
         "PostgreSQLStore+health.swift": [
             "string_agg", "quote_ident", "to_regclass", "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr",
-            "inet_server_addr", "pg_stat_get_live_tuples", "pg_has_role", "has_table_privilege",
+            "inet_server_addr", "pg_stat_get_live_tuples",
         ],
         // A move from SQLite reads the columns, and sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": [

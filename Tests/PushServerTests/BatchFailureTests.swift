@@ -1,9 +1,11 @@
 import Foundation
+import HTTPTypes
 import Logging
 import PushAPI
 import PushCore
 import PushStore
 import PushTesting
+import SocketHTTP
 import Synchronization
 import Testing
 
@@ -76,6 +78,17 @@ import Testing
         }
         #expect(statuses == (0..<300).map { $0 % 150 == 7 ? status : 201 })
         #expect(count == 298)
+    }
+
+    @Test(arguments: [
+        (StoreError.busy, ProblemCode.busy, "1"), (.unavailable(reason: "x"), .busy, "1"), (.full, .storageFull, "30"),
+        (.damagedFile(reason: "x"), .databaseUnusable, "30"), (.unusable(reason: "x"), .databaseUnusable, "30"),
+    ])
+    func aFailureHasItsCodeAndTellsWhenToRetry(error: StoreError, code: ProblemCode, seconds: String) {
+        let log = LogRecorder()
+        let problem = FailureReport(logger: Logger(label: "test") { _ in log }).problem(of: error, in: RequestID())
+        #expect(problem.code == code)
+        #expect(Response(problem, request: RequestID()).fields[.retryAfter] == seconds)
     }
 
     @Test(arguments: [(StoreError.busy, 503), (.full, 507), (.broken(reason: "x"), 500)])

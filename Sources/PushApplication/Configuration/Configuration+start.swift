@@ -25,13 +25,18 @@ extension Configuration {
             guard let fault = RootFolder(ofExisting: path).writeFault else { continue }
             throw ConfigurationError("\(key): \(path) cannot be created: \(fault)")
         }
-        guard case .at = self.localSocket, let socket = self.adminSocket else { return true }
+        try self.checkAdminSocket()
+        return true
+    }
+
+    /// Throws if `admin.socket` is set, and a server could not listen there. Changes nothing.
+    func checkAdminSocket() throws(ConfigurationError) {
+        guard case .at = self.localSocket, let socket = self.adminSocket else { return }
         do throws(AdminSocketError) {
             try socket.check()
         } catch {
             throw ConfigurationError("admin.socket: \(error)")
         }
-        return true
     }
 
     /// The missing folder in `/run` of the configured admin socket; `nil` if there is no such

@@ -28,10 +28,15 @@ extension Doctor {
     }
 
     /// The findings in the running server's report: its troubles and its paused lanes (queues of
-    /// pushes to one provider). Empty if no server runs.
+    /// pushes to one provider). Empty if no server runs. A server whose admin socket was removed
+    /// fails, since no command reaches it.
     func server() async -> [Finding] {
         do {
-            guard let administration = try await Administration(of: self.configuration) else { return [] }
+            guard let administration = try await Administration(of: self.configuration) else {
+                guard let socket = self.configuration.adminSocket, socket.isHeld else { return [] }
+                let text = "a server runs, but nothing listens at \(socket.path): restart it, as the file was removed"
+                return [Finding(.fail, "server", text)]
+            }
             return self.findings(in: try await administration.ask("GET", Paths.status) ?? .null)
         } catch {
             return [Finding(.fail, "server", CommandProblem(error)?.detail ?? "\(error)")]

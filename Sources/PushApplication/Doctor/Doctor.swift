@@ -191,10 +191,11 @@ package struct Doctor: Sendable {
         return Finding(.warn, subject, "\(path) does not exist; the first start creates it\(condition)")
     }
 
-    /// Whether the next start can create the missing files.
+    /// Whether the next start can create the missing files, and use the admin socket.
     private var missingFiles: [Finding] {
         do throws(ConfigurationError) {
             try self.configuration.checkMissingFiles()
+            try self.configuration.checkAdminSocket()
             return []
         } catch {
             guard let folder = self.configuration.missingRuntimeFolder, error.description.hasPrefix("admin.socket:")
@@ -226,7 +227,9 @@ package struct Doctor: Sendable {
     }
 
     private func database(_ place: any StorePlace, _ inspection: StoreInspection) -> Finding {
-        if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
+        if let line = inspection.damage.first {
+            return Finding(.fail, "database", "\(place) is damaged: \(line); restore an intact backup")
+        }
         if let name = inspection.unknownMigration {
             return Finding(
                 .fail,

@@ -50,13 +50,13 @@ package struct KeyFile<Keys: FiledKeys> {
 
     // MARK: - Private
 
-    /// If the file is missing, throws an error that mentions the server's first start: a command
-    /// may have been run before that start.
+    /// If the file is missing, throws an error with both causes: a command may have been run
+    /// before there is a database, or the file was lost.
     private func mustExist() throws {
         guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(
-            "\(Keys.fileName) \(self.path) does not exist: sealpost serve creates it when it first starts; "
-                + "one that was lost must be restored from a backup"
+            "\(Keys.fileName) \(self.path) does not exist: sealpost serve, init and user add create it with a new database; "
+                + "if it was lost, \(Keys.remedy(beside: "the database"))"
         )
     }
 
@@ -83,7 +83,7 @@ extension KeyFile {
     /// function cannot find out whether a store exists.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keys {
         guard try !PrivateFile.isMissing(self.path) || !place.isMade() else {
-            throw ConfigurationError("\(Keys.fileName) \(self.path) is missing; \(Keys.remedy(beside: place))")
+            throw ConfigurationError("\(Keys.fileName) \(self.path) is missing; \(Keys.remedy(beside: "\(place)"))")
         }
         return try self.loadOrCreate()
     }
@@ -103,13 +103,13 @@ package protocol FiledKeys: NumberedKeys {
     /// The name of the file in error messages.
     static var fileName: String { get }
     /// The remedy for an operator if the file is missing although the store exists.
-    static func remedy(beside place: any StorePlace) -> String
+    static func remedy(beside place: String) -> String
 }
 
 extension Keyring: FiledKeys {
     package static let fileName = "the keyring"
 
-    package static func remedy(beside place: any StorePlace) -> String {
+    package static func remedy(beside place: String) -> String {
         "restore it from a backup to decrypt \(place)"
     }
 }
@@ -117,8 +117,8 @@ extension Keyring: FiledKeys {
 extension SigningKeySet: FiledKeys {
     package static let fileName = "the file of signing keys"
 
-    package static func remedy(beside place: any StorePlace) -> String {
-        "restore it from a backup, or copy it from another server; if it is lost, sealpost signing-keys rotate creates one, "
+    package static func remedy(beside place: String) -> String {
+        "restore it from a backup, or copy it from another server; without a copy, sealpost signing-keys rotate creates one, "
             + "and apps that pinned the lost keys refuse every answer"
     }
 }

@@ -54,6 +54,14 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: A command's end
 
+    /// Whether a daemon holds the socket's lock, perhaps after the socket was removed.
+    var isHeld: Bool {
+        let descriptor = open(self.path + ".lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+    }
+
     /// A connection to the daemon that listens at the socket; `nil` if no daemon listens there.
     ///
     /// Throws `AdminSocketError` if this function cannot find out whether a daemon listens, or if

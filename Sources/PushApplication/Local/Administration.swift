@@ -95,8 +95,8 @@ package struct Administration: Sendable {
             var start = lines.rest.startIndex
             while let end = lines.rest[start...].firstIndex(of: 0x0A) {
                 let line = lines.rest[start..<end]
-                if line.starts(with: #"{"Failed":"#.utf8), let reason = try JSONValue(reading: line)["Failed"]?.text {
-                    throw CommandFailure(reason, .databaseFailed)
+                for (name, code) in Self.failures where line.starts(with: "{\"\(name)\":".utf8) {
+                    throw CommandFailure(try JSONValue(reading: line)[name]?.text ?? "", code)
                 }
                 try each(&lines.state, line)
                 start = end + 1
@@ -133,6 +133,9 @@ package struct Administration: Sendable {
     }
 
     // MARK: - Private
+
+    /// The member of the last line if the store has failed, and the code of the failure.
+    private static let failures = [("Failed", CommandProblem.Code.databaseFailed), ("Unusable", .badConfiguration)]
 
     private func request<State: Sendable>(
         _ method: String,

@@ -58,8 +58,9 @@ struct LogLine {
     /// are strings, so the type of a field depends on its name only. Ids are strings, too, since
     /// some programs round large numbers.
     private static let numbers: Set = [
-        "busy", "bytes", "count", "limit", "maxConnections", "milliseconds", "needed", "payloads", "pending",
-        "rejected", "renewed", "sinceStart", "spans", "status", "throttled", "tokens", "values", "wrong",
+        "allowed", "busy", "bytes", "count", "failures", "limit", "maxConnections", "milliseconds", "needed",
+        "payloads", "pending", "rejected", "renewed", "seconds", "sinceStart", "spans", "status", "throttled",
+        "tokens", "unfinished", "values", "wrong",
     ]
 
     /// Whether the value is a number in JSON's form; Swift also reads `+1` and `nan`.

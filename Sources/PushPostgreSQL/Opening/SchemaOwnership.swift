@@ -2,20 +2,20 @@ internal import PostgreSQL
 internal import PushStore
 
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
-/// tables. Also checks whether the server's own role can create tables in this schema.
+/// tables. Also checks which rights the server's own role lacks in this schema.
 ///
 /// If another role could create a function or a trigger there, the server would run that code with
 /// the server's rights.
 enum SchemaOwnership {
-    /// Throws a `StoreError` that lists the rights of other roles. Ignores superusers, the
-    /// database's owner, and roles that include the server's role: all of these have every right
-    /// anyway.
+    /// Throws a `StoreError` that lists the rights of other roles, or those that the server's role
+    /// lacks on its own tables. Ignores superusers, the database's owner, and roles that include
+    /// the server's role: all of these have every right anyway.
     static func check(_ connection: BlockingConnection) throws {
         let all = try connection.query(Self.foreignRights).map { try $0.text(0) }
         // A right of all roles is listed once, for `public`, and not for each role.
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
-        if rights.isEmpty { return }
+        if rights.isEmpty { return try self.checkOwnRights(connection) }
         throw StoreError.unusable(
             reason: """
                 other roles can change what the server runs: \(rights.prefix(5).joined(separator: ", ")); revoke that, or give \
@@ -43,7 +43,23 @@ enum SchemaOwnership {
         throw DatabaseError.unusable(reason: "the role \(role) \(fault): \(remedy)")
     }
 
+    /// Selects the rights that the server's role lacks on its own tables, and the role.
+    static let lackingRights = """
+        select p.name || ' on the table ' || c.relname::text, quote_ident(current_user)
+        from pg_class c, (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) as p (name)
+        where c.relkind = 'r' and pg_has_role(c.relowner, 'usage') and not has_table_privilege(c.oid, p.name)
+            and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
+        order by c.relname, p.name
+        """
+
     // MARK: - Private
+
+    private static func checkOwnRights(_ connection: BlockingConnection) throws {
+        let lacking = try connection.query(Self.lackingRights)
+        guard let role = try lacking.first?.text(1) else { return }
+        let rights = try lacking.prefix(5).map { try $0.text(0) }.joined(separator: ", ")
+        throw StoreError.unusable(reason: "the role \(role) lacks \(rights): give it these rights (docs/scale.md)")
+    }
 
     private static let creation = """
         select quote_ident(current_user), quote_ident(current_database()), coalesce(quote_ident(n.nspname), ''),

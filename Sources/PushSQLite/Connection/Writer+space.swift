@@ -48,6 +48,7 @@ extension Writer {
         do {
             try self.onConnection { try $0.inTransaction(.immediate) {} }
             self.state.withLock { $0.isLocked = false }
+            self.condition.recordUsable(after: .zero)
         } catch {
             self.stopIfBroken(error)
             self.run(after: Self.checkInterval) { $0.checkForLock() }

@@ -18,16 +18,27 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the database's file or its lock file was removed or replaced. Without
-    /// posts, only this check notices it.
+    /// Stops the writer if the database's file, its log or its lock file was removed or replaced.
+    /// Without posts, only this check notices it.
     func checkFiles() {
         guard self.failure == nil else { return }
-        do { try self.requireFiles() } catch { self.stopIfBroken(error) }
+        do {
+            try self.requireFiles()
+        } catch {
+            // If the writer was closed meanwhile, SQLite itself has removed the log.
+            if self.failure == nil { self.stopIfBroken(error) }
+        }
     }
 
     private func requireFiles() throws(StoreError) {
         try self.wiper.requireFile()
         try self.lock.requireFile()
+        // SQLite never replaces the log while a connection is open: checkpoints keep the file.
+        guard FileIdentity(at: self.wiper.logPath) != self.logFile else { return }
+        // Only this connection can still read the removed log. If the checkpoint fails, or a
+        // report prevents it, the error is the same: the next start lacks what the log had.
+        _ = try? self.onConnection(self.checkpoint)
+        throw .removed(self.wiper.logPath)
     }
 
     /// Stops the writer if the disk has failed; records a full disk and a damaged file.

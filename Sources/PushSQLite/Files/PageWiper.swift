@@ -32,6 +32,8 @@ final class PageWiper: Sendable {
     private static let maximumCheckpointed = 4096
 
     private let path: String
+    /// The path of the write-ahead log.
+    var logPath: String { self.path + "-wal" }
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
@@ -93,7 +95,7 @@ final class PageWiper: Sendable {
     func recordCheckpoint() throws(StoreError) -> Bool {
         let log: WriteAheadLog
         do {
-            log = try WriteAheadLog(path: self.path + "-wal")
+            log = try WriteAheadLog(path: self.logPath)
         } catch {
             self.state.withLock { $0.unknown = 1 }
             return false

@@ -29,16 +29,34 @@ func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
 
 /// Throws `StoreError.broken` if the path no longer names this open file.
 func requireStateFile(_ descriptor: Int32, at path: String) throws(StoreError) {
-    guard isStateFile(descriptor, at: path) else {
-        throw .broken(reason: "the file \(path) was removed or replaced while the server ran")
-    }
+    guard isStateFile(descriptor, at: path) else { throw .removed(path) }
 }
 
 /// Whether the path still names this open file, and not another file or none.
 private func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
-    var (opened, named) = (stat(), stat())
-    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
-        && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+    FileIdentity(of: descriptor).map { $0 == FileIdentity(at: path) } == true
+}
+
+/// The device and the number of a file. While the file is open, no other file can get both, even
+/// if the file was removed.
+struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let number: ino_t
+
+    /// `nil` if the path names no file.
+    init?(at path: String) {
+        self.init { stat(path, &$0) }
+    }
+
+    init?(of descriptor: Int32) {
+        self.init { fstat(descriptor, &$0) }
+    }
+
+    private init?(_ read: (inout stat) -> Int32) {
+        var status = stat()
+        guard read(&status) == 0 else { return nil }
+        (self.device, self.number) = (status.st_dev, status.st_ino)
+    }
 }
 
 /// The numbers of a device as the kernel writes them in the files of /proc. The bits are those of
@@ -48,6 +66,10 @@ func deviceNumbers(of device: UInt64) -> (major: UInt64, minor: UInt64) {
 }
 
 extension StoreError {
+    static func removed(_ path: String) -> StoreError {
+        .broken(reason: "the file \(path) was removed or replaced while the server ran")
+    }
+
     /// The error of the last system call, which concerns the file `place`.
     static func ofSystem(_ place: String) -> StoreError {
         .cannotOpen(place: place, reason: String(cString: strerror(errno)))

@@ -33,7 +33,8 @@ extension Response {
     /// A response of JSON lines, which `body` writes one after the other, without a deadline. No
     /// cache may keep the response.
     ///
-    /// If the store fails, the last line has only the member `Failed`, with the reason.
+    /// If the store fails, the last line has only the member `Failed` with the reason, or the
+    /// member `Unusable` if no restart cures the failure.
     init(lines body: @escaping StreamingBody) {
         self.init(
             status: .ok,
@@ -42,7 +43,8 @@ extension Response {
                 do {
                     try await body(writer)
                 } catch let error as StoreError {
-                    try await writer.write(line: [.init("Failed", .string(error.description))])
+                    let name = error.isConfiguration ? "Unusable" : "Failed"
+                    try await writer.write(line: [.init(name, .string(error.description))])
                 }
             }
         )

@@ -17,7 +17,7 @@ extension Response {
             self.addChallenges(bearer: #"Bearer realm="sealpost""#)
         case .invalidBearerToken, .tokenExpired:
             self.addChallenges(bearer: #"Bearer realm="sealpost", error="invalid_token""#)
-        case .tooManyStreams, .storageFull:
+        case .tooManyStreams, .storageFull, .databaseUnusable:
             self.fields.append(.retryAfter, "30")
         case .issuerUnavailable:
             self.fields.append(.retryAfter, "5")
