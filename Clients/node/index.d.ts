@@ -242,7 +242,7 @@ export type ProblemCode =
   | 'rate-limited' | 'registration-gone' | 'request-timeout' | 'storage-full' | 'target-too-long' | 'token-expired'
   | 'too-many-attempts' | 'too-many-confirmations' | 'too-many-devices' | 'too-many-streams' | 'too-much-stored'
   | 'unauthorized' | 'unknown-app' | 'unknown-member' | 'unknown-parameter' | 'unknown-platform' | 'unknown-user'
-  | 'unsupported-expectation' | 'unsupported-signature' | 'version-not-supported';
+  | 'unsupported-expectation' | 'unsupported-signature' | 'version-not-supported' | 'wrong-password';
 
 /** A failure of a call. */
 export class SealpostError extends Error {

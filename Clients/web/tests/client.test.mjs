@@ -1206,7 +1206,7 @@ test('topics, a test push, a code and a new password', async t => {
   await push.leaveTopic('News');
   assert.deepEqual(bodies, [`/api/devices/${device}/topics/weather%3ABerlin`, `/api/devices/${device}/topics/News`]);
   assert.deepEqual(await push.testPush(), {state: 'failed', reason: 'gone'});
-  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.status === 403);
+  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.code === 'wrong-password');
   await push.changePassword('old', 'new');
   assert.equal(await push.registerIfNeeded(), device);
   assert.deepEqual([bodies.at(-1), (await push.sync()).isFresh], [['weather:Berlin'], true]);
