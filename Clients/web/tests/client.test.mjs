@@ -1214,6 +1214,23 @@ test('topics, a test push, a code and a new password', async t => {
   assert.equal(server.devices.size, 0);
 });
 
+test('a call that begins while another tab signs out throws signedOut', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  let before = async () => {};
+  const get = async name => {
+    if (name === 'session') await before();
+    return store.get(name);
+  };
+  const slow = new Proxy(store, {get: (_, name) => name === 'get' ? get : typeof store[name] === 'function' ? store[name].bind(store) : store[name]});
+  const other = await clientOf(t, server, {store: slow});
+  assert.equal((await other.devices()).length, 0);
+  before = async () => {
+    before = async () => {};
+    await push.signOut();
+  };
+  await assert.rejects(other.devices(), {code: 'signedOut'});
+});
+
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
   browser(t);
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
