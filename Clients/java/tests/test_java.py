@@ -57,6 +57,7 @@ class JavaTests(unittest.TestCase):
         for name in ("bob", "carol"):
             server.add_user(name)
         server.add_user("paul", "publisher")
+        server.add_user("root", "admin")
         server.serve()
         connection = server.connect()
         token = api.ask(connection, "POST", "/api/sessions", {"Scopes": ["send", "fetch", "manage"]}, api.basic("paul"))["Token"]
