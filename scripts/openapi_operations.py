@@ -448,7 +448,7 @@ operation(
     "PUT", "/api/users/current/password", "changeOwnPassword", "sessions", "Change one's own password",
     """\
 Sets a new password of the caller, ends the caller's sessions, and retires the devices that were last registered with one of them.
-The request must have the present password: 403 otherwise, and 429 after several wrong ones.""",
+The request must have the present password: 403 `wrong-password` otherwise, and 429 after several wrong ones.""",
     "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("The change is stored.", None, {})},
 )
 

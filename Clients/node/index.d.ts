@@ -174,6 +174,31 @@ export interface Event {
   readonly reason: string | null;
 }
 
+/** A device of a user. */
+export interface Device {
+  readonly id: string;
+  readonly state: 'requested' | 'registered' | 'retired';
+  /** Null unless the device is registered, as are its platform and tags. */
+  readonly app: string | null;
+  readonly platform: string | null;
+  readonly tags: string[] | null;
+  readonly registeredAt: Date | null;
+  readonly lastPush: Date | null;
+  readonly lastFetch: Date | null;
+  readonly retiredAt: Date | null;
+  /** Why the device is retired. */
+  readonly reason: string | null;
+}
+
+/** The state of the server. */
+export interface Status {
+  readonly version: string;
+  /** The faults that keep the server from storing or returning notifications. */
+  readonly troubles: string[];
+  /** The queues of the senders; `pauseReason` is the provider's answer while a lane is paused. */
+  readonly lanes: {name: string; pending: number; overdueSeconds: number; pauseReason: string | null}[];
+}
+
 /** A page of events. */
 export interface EventPage {
   readonly events: Event[];
@@ -222,6 +247,19 @@ export class Publisher {
   tags(user: string, options?: CallOptions): Promise<string[]>;
   /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */
   setTags(user: string, tags: readonly string[], options?: CallOptions): Promise<void>;
+  /**
+   * Makes a user, without a password if you pass none. Throws the problem `conflict` if the user
+   * exists. This call and the next four need an administrator's token with the scope `manage`.
+   */
+  addUser(user: string, options?: CallOptions & {role?: 'device' | 'viewer' | 'publisher' | 'admin'; password?: string}): Promise<void>;
+  /** Disables a user, whom the server then refuses at once, or enables the user again. */
+  setDisabled(user: string, isDisabled: boolean, options?: CallOptions): Promise<void>;
+  /** Deletes a user with all devices and tokens. Resolves to false if there is no such user. */
+  deleteUser(user: string, options?: CallOptions): Promise<boolean>;
+  /** The devices of a user. */
+  devices(user: string, options?: ListOptions): AsyncGenerator<Device, void, undefined>;
+  /** The server's version and faults, and its queues. */
+  status(options?: CallOptions): Promise<Status>;
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   deviceKeys(expression: string, options?: CallOptions & {app?: string}): Promise<UserKeys[]>;
   /**
@@ -243,7 +281,7 @@ export type ProblemCode =
   | 'rate-limited' | 'registration-gone' | 'request-timeout' | 'storage-full' | 'target-too-long' | 'token-expired'
   | 'too-many-attempts' | 'too-many-confirmations' | 'too-many-devices' | 'too-many-streams' | 'too-much-stored'
   | 'unauthorized' | 'unknown-app' | 'unknown-member' | 'unknown-parameter' | 'unknown-platform' | 'unknown-user'
-  | 'unsupported-expectation' | 'unsupported-signature' | 'version-not-supported';
+  | 'unsupported-expectation' | 'unsupported-signature' | 'version-not-supported' | 'wrong-password';
 
 /** A failure of a call. */
 export class SealpostError extends Error {

@@ -322,11 +322,11 @@ export class PushClient {
   setDeviceKey(): Promise<void>;
   /** Ends another device of the account. */
   endDevice(id: string): Promise<void>;
-  /** Adds this device to a topic. */
+  /** Adds this device to a topic; throws `unavailable` before `register`. */
   joinTopic(topic: string): Promise<void>;
   /** Removes this device from a topic. */
   leaveTopic(topic: string): Promise<void>;
-  /** Sends a test push to this device. */
+  /** Sends a test push to this device; throws `unavailable` before `register`. */
   testPush(): Promise<{state: 'accepted' | 'queued' | 'failed'; reason: string | null}>;
 
   /**

@@ -2831,7 +2831,10 @@ export class PushClient {
     await this.#call('DELETE', `/api/register/${escape(id)}`);
   }
 
-  /** Adds this device to a topic; throws `unavailable` without a registration. */
+  /**
+   * Adds this device to a topic. Throws `unavailable` before `register`: the device of `events` has
+   * no topics.
+   */
   async joinTopic(topic) {
     await this.#changeTopic('PUT', topic);
   }
@@ -2852,7 +2855,7 @@ export class PushClient {
 
   /**
    * Sends a test push to this device: `{state, reason}`, with the push service's words. `state` is
-   * `accepted`, `queued` or `failed`.
+   * `accepted`, `queued` or `failed`. Throws `unavailable` before `register`.
    */
   async testPush() {
     const answer = await this.#call('POST', `/api/devices/${await this.#ownDevice()}/test`), state = member(answer.json, 'state');
@@ -3412,9 +3415,9 @@ export class PushClient {
    * another value, or null if there is none.
    */
   async #authorization(refused, deadline) {
-    const head = await this.#store.head();
+    // The epoch is read last: another tab may sign out between the two reads.
+    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`, head = await this.#store.head();
     if (this.account === null || head.epoch !== this.#epoch) throw new PushClientError('signedOut', 'Nobody is signed in.');
-    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`;
     // The client renews a token a minute before its end, since a request takes time. Without a
     // token provider the client uses the token until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;

@@ -49,6 +49,12 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         self.isReadOnce = json["ReadOnce"] == .bool(true)
     }
 
+    /// The payload if it is a string that a person can read: `nil` for an end-to-end payload.
+    public var text: String? { self.isEndToEnd ? nil : self.payload?.text }
+
+    /// Whether the payload is encrypted for devices: the client's `openPayload` opens it.
+    public var isEndToEnd: Bool { self.payload?.text?.hasPrefix("sealpost-e2e.") == true }
+
     /// Decodes the payload into a type of the app.
     ///
     /// Throws `DecodingError`, also if there is no payload.

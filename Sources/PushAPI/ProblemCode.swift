@@ -47,6 +47,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case accountRefused = "account-refused"
     /// The code for enrolment is wrong, used or expired; ask for another one.
     case enrolmentRefused = "enrolment-refused"
+    /// The present password in a change of the caller's password is wrong.
+    case wrongPassword = "wrong-password"
     /// The role of the caller does not allow the request.
     case forbidden = "forbidden"
     /// The role of the caller allows the request, but the token lacks a scope.
@@ -130,7 +132,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unknownMember, .unknownParameter, .unknownApp, .alertNotAllowed: 400
         case .encryptionRequired, .audienceTooLarge: 400
         case .unauthorized, .invalidBearerToken, .tokenExpired: 401
-        case .forbidden, .insufficientScope, .crossOrigin, .accountRefused, .enrolmentRefused: 403
+        case .forbidden, .insufficientScope, .crossOrigin, .accountRefused, .enrolmentRefused, .wrongPassword: 403
         case .notFound: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
@@ -176,6 +178,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"
         case .tokenExpired: "The issuer's token has expired"
         case .enrolmentRefused: "The enrolment code is not valid"
+        case .wrongPassword: "The present password is wrong"
         case .accountRefused: "The issuer's user may not sign in here"
         case .insufficientScope: "The token lacks a required scope"
         case .forbidden: "The caller is not allowed to do this"

@@ -50,7 +50,8 @@ extension PushClient {
         return session
     }
 
-    /// Changes the user's password from `current` to `next`.
+    /// Changes the user's password from `current` to `next`. If `current` is wrong, the problem is
+    /// `wrong-password`.
     ///
     /// The server then ends all sessions of the user, including this one, and the registrations of
     /// their devices. So sign in again with the new password, and register this device again.

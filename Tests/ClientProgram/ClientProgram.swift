@@ -93,7 +93,7 @@ extension ClientProgram {
             let client = try? Self.client(arguments[0], folder: arguments[1], limit: limit)
         else { return "wrong arguments" }
         let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
-            content.body = item.payload?.text ?? ""
+            content.body = item.text ?? ""
         }
         let shown = Locked(NotificationContent())
         await helper.deliver(PushMessage(id: id), placeholder: NotificationContent(body: "placeholder")) { content in

@@ -128,7 +128,7 @@ extension Interferer {
         + wires("redirect-300 redirect-301 redirect-303 redirect-307 redirect-308") { _, _ in
             .interference([.redirect])
         }
-        + wires("hang-up reset garbage") { _, _ in .offline }
+        + wires("hang-up reset head garbage") { _, _ in .offline }
 
     private static func wires(
         _ changes: String,

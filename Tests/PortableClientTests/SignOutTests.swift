@@ -40,7 +40,7 @@ import Testing
             let count = peer.requests.count
             #expect(try await client.signOut())
             #expect(
-                peer.requests[count...].map { "\($0.method) \($0.path)" }
+                peer.requests.dropFirst(count).map { "\($0.method) \($0.path)" }
                     == ["DELETE /api/register/id-1", "DELETE /api/sessions/current"]
             )
             #expect(peer.requests.suffix(2).allSatisfy { $0.fields["authorization"] == "Bearer t" })
@@ -84,7 +84,7 @@ import Testing
             let count = peer.requests.count
             #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
             #expect(
-                peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
+                peer.requests.dropFirst(count).map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
                     == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
             )
             #expect(
@@ -158,7 +158,7 @@ import Testing
     // MARK: - Tokens that the app gives
 
     private static func signOutRequests(_ peer: ProtocolPeer, from count: Int) -> [String] {
-        peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
+        peer.requests.dropFirst(count).map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
     }
 
     /// The app has just started, so no call has asked the app's closure for a token yet.

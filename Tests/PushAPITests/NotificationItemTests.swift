@@ -31,6 +31,19 @@ import Testing
         #expect(throws: DecodingError.self) { try item(nil).decode(Visit.self) }
     }
 
+    @Test(
+        arguments: [
+            (JSONValue.string("Room 7"), false, "Room 7"), (.string("sealpost-e2e.1.1.s.m.1.c.k"), true, nil),
+            (.string("sealpost-e2e"), false, "sealpost-e2e"), (.bool(true), false, nil), (nil, false, nil),
+        ] as [(JSONValue?, Bool, String?)]
+    )
+    func theTextOfAnEndToEndPayloadIsHidden(payload: JSONValue?, isEndToEnd: Bool, text: String?) {
+        let item = NotificationItem(id: 7, payload: payload, isRead: false, createdAt: .now, expiresAt: .now)
+        #expect(item.isEndToEnd == isEndToEnd)
+        #expect(item.text == text)
+        #expect(item.payload == payload)
+    }
+
     @Test func theWireFormIsReadBackToTheSecond() throws {
         let read = try #require(NotificationItem(self.item.json))
         #expect(read.id == 7)

@@ -86,7 +86,7 @@ import Testing
         // The status is not 401, because a client would then ask the user for the credentials
         // again.
         let response = try await self.change(fixture, from: current, to: "another password")
-        try response.expectProblem(.forbidden, "Current is not the user's present password")
+        try response.expectProblem(.wrongPassword, "Current is not the user's present password")
         #expect(response.fields[.wwwAuthenticate] == nil)
         #expect(try await fixture.storedPassword() == ServerFixture.passwordHash)
     }

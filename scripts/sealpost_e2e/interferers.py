@@ -114,7 +114,7 @@ WIRES = [
         (always("wrongEcho"), "echo-twice echo-zero echo-number echo-other"),
         (always("missingEcho"), " ".join(f"page-{status}" for status in (403, 404, 410, 421, 429, 502, 503, 504, 511))),
         (always("redirect"), " ".join(f"redirect-{status}" for status in (300, 301, 303, 307, 308))),
-        (always(OFFLINE), "hang-up reset garbage"),
+        (always(OFFLINE), "hang-up reset head garbage"),
     )
     for how in hows.split()
 ]

@@ -57,6 +57,7 @@ class JavaTests(unittest.TestCase):
         for name in ("bob", "carol"):
             server.add_user(name)
         server.add_user("paul", "publisher")
+        server.add_user("root", "admin")
         server.serve()
         connection = server.connect()
         token = api.ask(connection, "POST", "/api/sessions", {"Scopes": ["send", "fetch", "manage"]}, api.basic("paul"))["Token"]
@@ -161,6 +162,8 @@ class JavaTests(unittest.TestCase):
         code = "".join([*blocks, 'System.out.println("port " + receiver.getAddress().getPort());'])
         line = re.compile(r"^import .*;\n", re.MULTILINE)
         imports, body = "".join(line.findall(code)), line.sub("", code)
+        # Carol has a device with keys.
+        body = body.replace('user("alice")', 'user("carol")')
         body = body.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace('"127.0.0.1", 8000', '"127.0.0.1", 0')
         folder = self.folder / "guide"
         folder.mkdir()
@@ -176,7 +179,7 @@ class JavaTests(unittest.TestCase):
         while "port " not in text and (line := process.stdout.readline()):
             text += line
         self.assertIn("port ", text, text or process.stderr.read())
-        self.assertRegex(text, r"notification \d+ reaches 1 users on 0 devices\n")
+        self.assertRegex(text, r"notification \d+ reaches 1 users on 3 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
         self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\], store \d+\nthe app trusts \S{87}\n")
         request = urllib.request.Request(f"http://127.0.0.1:{text.split()[-1]}/", b"{}", {"webhook-id": "m"})

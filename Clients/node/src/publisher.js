@@ -106,13 +106,7 @@ export class Publisher {
 
   /** Recalls a notification from all recipients, or cancels a scheduled one. */
   async recall(id, options) {
-    try {
-      await this.#ask('DELETE', pathOf(id), options);
-    } catch (error) {
-      if (error.code !== 'not-found') throw error;
-      return false;
-    }
-    return true;
+    return this.#delete(pathOf(id), options);
   }
 
   /**
@@ -161,6 +155,36 @@ export class Publisher {
     await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {...options, text: JSON.stringify({Tags: tags})});
   }
 
+  /** Makes a user, without a password if you pass none. Is not retried. */
+  async addUser(user, {role = 'device', password, ...options} = {}) {
+    const secret = password === undefined ? {WithoutPassword: true} : {Password: password};
+    await this.#ask('POST', '/api/users', {...options, text: JSON.stringify({Name: user, Role: role, ...secret})});
+  }
+
+  /** Disables a user, or enables the user again. */
+  async setDisabled(user, isDisabled, options) {
+    await this.#ask('PATCH', `/api/users/${escape(user)}`, {...options, text: JSON.stringify({Disabled: isDisabled})});
+  }
+
+  /** Deletes a user with all devices and tokens. */
+  async deleteUser(user, options) {
+    return this.#delete(`/api/users/${escape(user)}`, options);
+  }
+
+  /** The devices of a user. */
+  async *devices(user, options) {
+    for await (const {items} of this.#pages('/api/devices', 'Devices', {...options, query: {user}})) yield* items;
+  }
+
+  /** The server's version and faults, and its queues. */
+  async status(options) {
+    const answer = await this.#ask('GET', '/api/status', options), {Version: version, Troubles: troubles, Lanes: lanes} = answer.json ?? {};
+    if (!Array.isArray(troubles) || !Array.isArray(lanes) || !lanes.every(isObject)) throw unexpected(answer, 'the status of a server');
+    const laneOf = ({Name: name, Pending: pending, OverdueSeconds: overdueSeconds, Pause: pause}) =>
+      ({name, pending, overdueSeconds, pauseReason: pause?.Reason ?? null});
+    return {version, troubles, lanes: lanes.map(laneOf)};
+  }
+
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   async deviceKeys(expression, {app, ...options} = {}) {
     const answer = await this.#ask('GET', '/api/keys', {...options, query: {to: expression, app}}), users = answer.json?.Users;
@@ -184,9 +208,20 @@ export class Publisher {
     return (await this.#ask(method, path, {...options, text, key: key === undefined ? undefined : checked(key)})).json;
   }
 
-  async *#pages(path, name, {cursor, limit = 500, ...options} = {}) {
+  /** Deletes something. Returns false if it does not exist, for example after a lost answer. */
+  async #delete(path, options) {
+    try {
+      await this.#ask('DELETE', path, options);
+    } catch (error) {
+      if (error.code !== 'not-found') throw error;
+      return false;
+    }
+    return true;
+  }
+
+  async *#pages(path, name, {cursor, limit = 500, query = {}, ...options} = {}) {
     for (let hasMore = true; hasMore;) {
-      const answer = await this.#ask('GET', path, {...options, query: {cursor, limit}}), {json} = answer, list = json?.[name];
+      const answer = await this.#ask('GET', path, {...options, query: {...query, cursor, limit}}), {json} = answer, list = json?.[name];
       if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
       // A list with the same cursor again would have no end.
       if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');

@@ -14,7 +14,7 @@ export const textOf = notification => JSON.stringify(renamed(notification, upper
 
 /** Reads an object of an answer, and converts its times into dates. */
 export const read = object => renamed(object, lower, (value, name) => {
-  if (/(^|[a-z])At$/.test(name) && typeof value === 'string') return new Date(value);
+  if (/(^|[a-z])At$|^Last/.test(name) && typeof value === 'string') return new Date(value);
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
 });
 

@@ -93,7 +93,7 @@ try {} catch (error) {
 const NODE = `
 declare const process: {env: Record<string, string | undefined>};
 declare module 'node:http' { export function createServer(listener: (request: any, response: any) => void): {listen(port: number): void}; }
-declare module 'node:fs' { export function readFileSync(name: string, encoding: 'utf8'): string; }
+declare module 'node:fs' { export function readFileSync(name: string, encoding: 'utf8'): string; export function existsSync(name: string): boolean; export function writeFileSync(name: string, text: string, options: {mode: number}): void; }
 `;
 
 test("TypeScript's compiler accepts the README's code, and refuses what would fail", {skip: compiler ? false : 'node-typescript is not installed'}, t => {

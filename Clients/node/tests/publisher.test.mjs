@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {InterferenceError, ProblemError, Publisher, UnavailableError} from '../src/index.js';
-import {LossyProxy, Server} from './server.mjs';
+import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
 const MANY = Number(process.env.SEALPOST_TEST_MANY ?? 1200);
@@ -105,6 +105,28 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   // If the server does not know the key that the request names, it signs with its first key.
   await assert.rejects(new Publisher({...options, keys: [other]}).send({payload: 'x'}), {kind: 'signature'});
   await assert.rejects(new Publisher({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
+});
+
+test('an administrator manages users', async t => {
+  const server = await Server.start(t), admin = new Publisher({server: server.url, token: server.tokenOf('root', ['manage'])});
+  await admin.addUser('dora', {password: PASSWORD});
+  await assert.rejects(admin.addUser('dora'), {code: 'conflict'});
+  const ask = (method, path, body) => fetch(server.url + path, {
+    method, headers: {Authorization: `Basic ${btoa(`dora:${PASSWORD}`)}`}, body: body && JSON.stringify(body),
+  });
+  const id = await (await ask('POST', '/api/register')).json(), found = [];
+  await ask('PUT', `/api/register/${id}`, {Platform: 'stream'});
+  for await (const device of admin.devices('dora')) found.push(device);
+  assert.deepEqual(found.map(({id, state, platform, lastPush}) => [id, state, platform, lastPush]), [[id, 'registered', 'stream', null]]);
+  assert.ok(found[0].registeredAt instanceof Date);
+  for (const isDisabled of [true, false]) {
+    await admin.setDisabled('dora', isDisabled);
+    assert.equal((await ask('GET', '/api/register')).status, isDisabled ? 401 : 200);
+  }
+  assert.deepEqual([await admin.deleteUser('dora'), await admin.deleteUser('dora')], [true, false]);
+  const {troubles, lanes} = await admin.status();
+  assert.deepEqual(troubles, []);
+  assert.ok(lanes.some(({name, pauseReason}) => name === 'stream' && pauseReason === null));
 });
 
 test('deliveries come page by page', async t => {

@@ -32,6 +32,7 @@ export class Server {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(server.folder, name), text, {mode: 0o600});
     server.#environment = {PATH: process.env.PATH, ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [`SEALPOST_${name}`, value]))};
     server.run(['user', 'add', 'alice', '--role', 'device', '--password-stdin'], PASSWORD);
+    server.run(['user', 'add', 'root', '--role', 'admin', '--password-stdin'], PASSWORD);
     server.run(['user', 'add', 'paul', '--role', 'publisher', '--password-stdin'], PASSWORD);
     server.token = server.tokenOf('paul', ['send', 'fetch', 'manage']);
     await server.serve();

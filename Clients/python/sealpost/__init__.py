@@ -2,12 +2,12 @@
 
 from .client import Client
 from .errors import Denied, Interference, Overloaded, Problem, Refused, SealpostError, ServerFault, StateChanged, Unreachable
-from .values import Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, UserKeys, user
+from .values import Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, user
 from .webhooks import Confirmation, Events, InvalidMessage, Push, Webhook
 
 __version__ = "0.2.0"
 __all__ = [
-    "Client", "Confirmation", "Delivery", "DeliveryCounts", "Denied", "Event", "EventPage", "Events", "Interference", "InvalidMessage",
-    "Notification", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault", "StateChanged", "Unreachable",
-    "UserKeys", "Webhook", "user",
+    "Client", "Confirmation", "Delivery", "DeliveryCounts", "Denied", "Device", "Event", "EventPage", "Events", "Interference",
+    "InvalidMessage", "Lane", "Notification", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault",
+    "StateChanged", "Status", "Unreachable", "UserKeys", "Webhook", "user",
 ]

@@ -9,14 +9,14 @@ import secrets
 import ssl
 import time
 import uuid
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 from urllib.parse import quote, urlencode
 
 from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, UserKeys, encoded, is_user, read, read_all, user,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, encoded, is_user, read, read_all, user,
 )
 
 T = TypeVar("T")
@@ -109,13 +109,7 @@ class Client:
         The token needs the scopes `send` and `fetch`. Returns False if this account has no such
         notification: it has expired, or an earlier call or attempt has recalled it.
         """
-        try:
-            self._call("DELETE", f"/api/notifications/{id:d}", lambda _: None, deadline=deadline)
-        except StateChanged as error:
-            if error.code != "not-found":
-                raise
-            return False
-        return True
+        return self._delete(f"/api/notifications/{id:d}", deadline)
 
     # Outcomes
 
@@ -126,17 +120,7 @@ class Client:
 
     def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
         """A notification's pushes, which the iterator requests page by page. The deadline is for each page."""
-        query: Dict[str, Any] = {"limit": PAGE, "counts": "part"}
-        while True:
-            page, cursor, more = self._call(
-                "GET", f"/api/notifications/{id:d}/deliveries",
-                lambda value: (read_all(Delivery, value["Deliveries"]), value["Cursor"], value["More"]),
-                query=query, deadline=deadline,
-            )
-            yield from page
-            if not more:
-                return
-            query["cursor"] = cursor
+        return self._pages(f"/api/notifications/{id:d}/deliveries", Delivery, "Deliveries", {"counts": "part"}, deadline)
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
         """The page of events after a cursor; without a cursor, the oldest events.
@@ -150,12 +134,42 @@ class Client:
 
     def tags(self, name: str, *, deadline: Optional[float] = None) -> List[str]:
         """The tags assigned to a user; the token needs the scope `manage`."""
-        return self._call("GET", _tags_path(name), lambda value: list(value["Tags"]), deadline=deadline)
+        return self._call("GET", _user_path(name) + "/tags", lambda value: list(value["Tags"]), deadline=deadline)
 
     def set_tags(self, name: str, tags: Sequence[str], *, deadline: Optional[float] = None) -> None:
         """Replaces the tags assigned to a user; the token needs the scope `manage`."""
         body = encoded({"Tags": list(tags)})
-        self._call("PUT", _tags_path(name), lambda _: None, body, deadline=deadline)
+        self._call("PUT", _user_path(name) + "/tags", lambda _: None, body, deadline=deadline)
+
+    # Users and devices, for an administrator's token with the scope `manage`
+
+    def add_user(
+        self, name: str, *, role: str = "device", password: Optional[str] = None, deadline: Optional[float] = None,
+    ) -> None:
+        """Makes a user, without a password if you pass none. Is not retried.
+
+        If a user of this name exists, raises `StateChanged` with the code `conflict`.
+        """
+        user(name)
+        secret = {"WithoutPassword": True} if password is None else {"Password": password}
+        self.call("POST", "/api/users", {"Name": name, "Role": role, **secret}, deadline=deadline)
+
+    def set_disabled(self, name: str, is_disabled: bool, *, deadline: Optional[float] = None) -> None:
+        """Disables a user, whom the server then refuses at once, or enables the user again."""
+        self._call("PATCH", _user_path(name), lambda _: None, encoded({"Disabled": is_disabled}), deadline=deadline)
+
+    def delete_user(self, name: str, *, deadline: Optional[float] = None) -> bool:
+        """Deletes a user with all devices and tokens. Returns False if there is no such user."""
+        return self._delete(_user_path(name), deadline)
+
+    def devices(self, name: str, *, deadline: Optional[float] = None) -> Iterator[Device]:
+        """The devices of a user, which the iterator requests page by page. The deadline is for each page."""
+        user(name)
+        return self._pages("/api/devices", Device, "Devices", {"user": name}, deadline)
+
+    def status(self, *, deadline: Optional[float] = None) -> Status:
+        """The server's version and faults, and its queues."""
+        return self._call("GET", "/api/status", _status, deadline=deadline)
 
     # End-to-end encryption
 
@@ -190,6 +204,27 @@ class Client:
 
     def _end(self, deadline: Optional[float]) -> float:
         return time.monotonic() + (self._deadline if deadline is None else deadline)
+
+    def _delete(self, path: str, deadline: Optional[float]) -> bool:
+        """Deletes something. Returns False if it does not exist, for example after a lost answer."""
+        try:
+            self._call("DELETE", path, lambda _: None, deadline=deadline)
+        except StateChanged as error:
+            if error.code != "not-found":
+                raise
+            return False
+        return True
+
+    def _pages(self, path: str, kind: Type[T], name: str, query: Dict[str, Any], deadline: Optional[float]) -> Iterator[T]:
+        query = {"limit": PAGE, **query}
+        while True:
+            page, cursor, more = self._call(
+                "GET", path, lambda value: (read_all(kind, value[name]), value["Cursor"], value["More"]), query=query, deadline=deadline,
+            )
+            yield from page
+            if not more:
+                return
+            query["cursor"] = cursor
 
     def _call(
         self, method: str, path: str, result: Callable[[Any], T], body: Optional[bytes] = None, *,
@@ -309,6 +344,13 @@ def _user_keys(value: Any) -> UserKeys:
     return UserKeys(value["Name"], value["Account"], keys)
 
 
-def _tags_path(name: str) -> str:
+def _status(value: Any) -> Status:
+    lanes = [
+        Lane(lane["Name"], lane["Pending"], lane["OverdueSeconds"], lane["Pause"] and lane["Pause"]["Reason"]) for lane in value["Lanes"]
+    ]
+    return Status(value["Version"], list(value["Troubles"]), lanes)
+
+
+def _user_path(name: str) -> str:
     user(name)  # Checks the name.
-    return f"/api/users/{quote(name, safe='')}/tags"
+    return f"/api/users/{quote(name, safe='')}"

@@ -129,6 +129,41 @@ class EventPage:
 
 
 @dataclasses.dataclass(frozen=True)
+class Device:
+    """A device of a user. `state` is requested, registered or retired; `app`, `platform` and `tags` are None unless registered."""
+
+    id: str
+    state: str
+    app: Optional[str]
+    platform: Optional[str]
+    tags: Optional[List[str]]
+    registered_at: Optional[datetime]
+    last_push: Optional[datetime]
+    last_fetch: Optional[datetime]
+    retired_at: Optional[datetime]
+    reason: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lane:
+    """The queue of one sender. `pause_reason` is the provider's answer while the lane is paused, and otherwise None."""
+
+    name: str
+    pending: int
+    overdue_seconds: int
+    pause_reason: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """The state of the server. `troubles` are the faults that keep it from storing or returning notifications."""
+
+    version: str
+    troubles: List[str]
+    lanes: List[Lane]
+
+
+@dataclasses.dataclass(frozen=True)
 class UserKeys:
     """A user with the keys of the user's devices, as the server lists them.
 
@@ -149,7 +184,7 @@ def read(kind: Type[T], value: Any) -> T:
         name = _member(field.name)
         if name not in value:
             raise ValueError(f"{kind.__name__} lacks {name}")
-        is_time = field.name == "at" or field.name.endswith("_at")
+        is_time = field.name == "at" or field.name.endswith("_at") or field.name.startswith("last_")
         members[field.name] = _time(value[name]) if is_time else value[name]
     return kind(**members)
 

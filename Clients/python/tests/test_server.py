@@ -15,6 +15,7 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "scripts"))
 
+import sealpost
 from sealpost import Client, Denied, Interference, Notification, Refused, Sent, StateChanged, Unreachable, user
 from sealpost_e2e import api, listening, rig, tls
 
@@ -31,6 +32,7 @@ class ServerTests(unittest.TestCase):
         cls.addClassCleanup(cls.rig.__exit__)
         for name in ("bob", "carol"):
             cls.rig.add_user(name)
+        cls.rig.add_user("root", "admin")
         cls.rig.serve()
         cls.server = f"http://127.0.0.1:{cls.rig.port}"
         cls.client = Client(cls.server, user=("alice", api.PASSWORD))
@@ -112,6 +114,27 @@ class ServerTests(unittest.TestCase):
             self.client.tags("nobody")
         with self.assertRaises(ValueError):
             self.client.tags("carol/../bob")
+
+    def test_an_administrator_manages_users(self):
+        with Client(self.server, user=("root", api.PASSWORD)) as admin, Client(self.server, user=("dora", api.PASSWORD)) as dora:
+            admin.add_user("dora", password=api.PASSWORD)
+            with self.assertRaises(StateChanged) as caught:
+                admin.add_user("dora")
+            self.assertEqual(caught.exception.code, "conflict")
+            id = dora.call("POST", "/api/register")
+            dora.call("PUT", f"/api/register/{id}", {"Platform": "stream"})
+            [device] = admin.devices("dora")
+            self.assertEqual((device.id, device.state, device.platform, device.last_push), (id, "registered", "stream", None))
+            self.assertIsInstance(device.registered_at, datetime)
+            admin.set_disabled("dora", True)
+            with self.assertRaises(Denied):
+                dora.call("GET", "/api/register")
+            admin.set_disabled("dora", False)
+            self.assertEqual(len(dora.call("GET", "/api/register")), 1)
+            self.assertEqual([admin.delete_user("dora") for _ in range(2)], [True, False])
+            status = admin.status()
+            self.assertEqual((status.version, status.troubles), (sealpost.__version__, []))
+            self.assertIn("stream", [lane.name for lane in status.lanes])
 
     def test_a_batch_has_an_outcome_for_each(self):
         outcomes = self.client.send_many([Notification("good", to=user("carol")), Notification("bad", to=user("nobody"))])

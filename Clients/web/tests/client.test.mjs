@@ -1206,12 +1206,29 @@ test('topics, a test push, a code and a new password', async t => {
   await push.leaveTopic('News');
   assert.deepEqual(bodies, [`/api/devices/${device}/topics/weather%3ABerlin`, `/api/devices/${device}/topics/News`]);
   assert.deepEqual(await push.testPush(), {state: 'failed', reason: 'gone'});
-  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.status === 403);
+  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.code === 'wrong-password');
   await push.changePassword('old', 'new');
   assert.equal(await push.registerIfNeeded(), device);
   assert.deepEqual([bodies.at(-1), (await push.sync()).isFresh], [['weather:Berlin'], true]);
   await push.endDevice(device);
   assert.equal(server.devices.size, 0);
+});
+
+test('a call that begins while another tab signs out throws signedOut', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  let before = async () => {};
+  const get = async name => {
+    if (name === 'session') await before();
+    return store.get(name);
+  };
+  const slow = new Proxy(store, {get: (_, name) => name === 'get' ? get : typeof store[name] === 'function' ? store[name].bind(store) : store[name]});
+  const other = await clientOf(t, server, {store: slow});
+  assert.equal((await other.devices()).length, 0);
+  before = async () => {
+    before = async () => {};
+    await push.signOut();
+  };
+  await assert.rejects(other.devices(), {code: 'signedOut'});
 });
 
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {

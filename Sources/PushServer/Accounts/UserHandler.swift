@@ -170,7 +170,7 @@ struct UserHandler: Handler {
         }
         // The status is not 401, because the caller is authenticated. After 401, a client would
         // only ask its user for the credentials again.
-        guard isChanged else { throw Problem(.forbidden, "Current is not the user's present password") }
+        guard isChanged else { throw Problem(.wrongPassword, "Current is not the user's present password") }
         return .noContent
     }
 

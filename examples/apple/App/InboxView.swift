@@ -52,7 +52,7 @@ struct MessageRow: View {
         VStack(alignment: .leading) {
             Text(self.item.createdAt.formatted()).font(.caption)
             // The list has no payload for a read-once message.
-            Text(self.item.payload?.text ?? "Open to read.").font(self.item.isRead ? nil : .headline)
+            Text(self.item.text ?? "Open to read.").font(self.item.isRead ? nil : .headline)
         }
     }
 }

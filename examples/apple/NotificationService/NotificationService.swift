@@ -5,7 +5,7 @@ import UserNotifications
 /// system shows the push's own constant text.
 final class NotificationService: UNNotificationServiceExtension {
     private let helper = NotificationServiceHelper(clients: { NotificationService.clients }) { item, content in
-        content.body = item.payload?.text ?? content.body
+        content.body = item.text ?? content.body
     }
 
     override func didReceive(

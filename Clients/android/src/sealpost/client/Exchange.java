@@ -145,6 +145,9 @@ final class Exchange implements Callable<RawAnswer> {
             if (isCancelled || isOfDevice(end)) throw end;
             answer.end = RawAnswer.End.CUT;
         }
+        // The platform hides that an answer has ended inside its head: there was no answer.
+        boolean isFramed = answer.field("content-length") != null || answer.field("transfer-encoding") != null;
+        if (!isFramed && answer.body.length == 0) throw new IOException("the answer ended inside its head");
     }
 
     private void read(InputStream in, RawAnswer answer) throws IOException {

@@ -66,9 +66,15 @@ public final class NotificationItem {
         return json.get("Payload");
     }
 
-    /** The payload if it is a string. */
+    /** The payload if it is a string that a person can read: null for an end-to-end payload. */
     public @Nullable String text() {
-        return text(json, "Payload");
+        return isEndToEnd() ? null : text(json, "Payload");
+    }
+
+    /** Whether the payload is encrypted for devices: {@link PushClient#openPayload} opens it. */
+    public boolean isEndToEnd() {
+        String text = text(json, "Payload");
+        return text != null && text.startsWith("sealpost-e2e.");
     }
 
     public boolean isRead() {

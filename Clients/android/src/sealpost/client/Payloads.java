@@ -16,9 +16,9 @@ final class Payloads {
         String app = client.options.app() == null ? Options.DEFAULT_APP : client.options.app();
         final List<OpenedPayload.Result> results = new ArrayList<>();
         for (NotificationItem item : items) {
-            String text = item.text() == null ? "" : item.text();
+            String text = item.payload() == null ? null : item.payload().string();
             try {
-                results.add(new OpenedPayload.Result(keys.open(text, senders, app, client.options.now() / 1000), null));
+                results.add(new OpenedPayload.Result(keys.open(text == null ? "" : text, senders, app, client.options.now() / 1000), null));
             } catch (UnreadablePayloadException unreadable) {
                 results.add(new OpenedPayload.Result(null, unreadable.reason()));
             }

@@ -413,7 +413,8 @@ public final class PushClient {
     }
 
     /**
-     * Changes the user's password from {@code current} to {@code replacement}.
+     * Changes the user's password from {@code current} to {@code replacement}. If {@code current}
+     * is wrong, the problem is {@code wrong-password}.
      *
      * <p>The server then ends all sessions of the user, including this one, and the registrations
      * of their devices. So sign in again with the new password, and register this device again.

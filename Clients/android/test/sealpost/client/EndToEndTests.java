@@ -150,6 +150,8 @@ public final class EndToEndTests {
         Json first = FILE.get("payloads").elements().get(0).get("payload");
         Json second = FILE.get("payloads").elements().get(1).get("payload");
         List<NotificationItem> items = Arrays.asList(item(1, first), item(2, Json.of("clear")), item(3, first), item(4, second));
+        Check.that(items.get(0).isEndToEnd() && items.get(0).text() == null, "encrypted text must not be shown");
+        Check.that(!items.get(1).isEndToEnd() && "clear".equals(items.get(1).text()), "a clear text");
         try (TestFolder folder = new TestFolder()) {
             List<Reason> reasons = new ArrayList<>();
             for (OpenedPayload.Result result : client(folder).openPayloads(items, keys("phone"), SENDERS)) reasons.add(result.reason());

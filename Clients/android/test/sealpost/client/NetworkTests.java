@@ -52,6 +52,14 @@ public final class NetworkTests {
         }
     }
 
+    public static void anAnswerThatEndsInsideItsHeadIsNoAnswer() throws Exception {
+        try (RawServer server = new RawServer(head -> RawServer.echoed(head, 200, "{}").split("Content-Length")[0]);
+                TestFolder folder = new TestFolder()) {
+            PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
+            Check.that(error.getMessage().contains("inside its head"), error.getMessage());
+        }
+    }
+
     /**
      * The server carries out the request and closes the connection without an answer, so the
      * client does not know the outcome.

@@ -12,10 +12,10 @@ import java.util.List;
 
 /**
  * A server that answers each request with bytes that the test chooses. It closes the connection
- * after an empty answer.
+ * after an answer without a whole head.
  */
 final class RawServer implements AutoCloseable {
-    /** Returns the answer to a request; an empty answer closes the connection. */
+    /** Returns the answer to a request; an answer without a whole head closes the connection. */
     interface Answers {
         String to(String request) throws Exception;
     }
@@ -56,8 +56,9 @@ final class RawServer implements AutoCloseable {
             while ((head = head(socket.getInputStream())) != null) {
                 log.add(head.substring(0, head.indexOf(" HTTP/")));
                 String answer = answers.to(head);
-                if (answer.isEmpty()) return;
                 socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
+                // An answer without a whole head ends the connection.
+                if (!answer.contains("\r\n\r\n")) return;
             }
         } catch (Exception ended) {
             // The client has closed the connection.

@@ -125,13 +125,7 @@ public final class Client {
      * an earlier call or attempt has recalled it.
      */
     public boolean recall(long id) {
-        try {
-            calls.call("DELETE", NOTIFICATIONS + "/" + id, "", null, null, end(), json -> true);
-            return true;
-        } catch (Problem error) {
-            if (!error.code.equals("not-found")) throw error;
-            return false;
-        }
+        return delete(NOTIFICATIONS + "/" + id);
     }
 
     // Outcomes
@@ -146,23 +140,23 @@ public final class Client {
      * page.
      */
     public Stream<Delivery> deliveries(long id) {
-        return Stream.iterate(page(id, ""), Objects::nonNull, page -> page.more ? page(id, page.cursor) : null)
-                .flatMap(page -> page.deliveries.stream());
+        return pages(NOTIFICATIONS + "/" + id + "/deliveries", "&counts=part", json -> new Page<>(json, "Deliveries", Delivery::new));
     }
 
-    private DeliveryPage page(long id, String cursor) {
-        String query = "?limit=" + pageSize + "&counts=part" + (cursor.isEmpty() ? "" : "&cursor=" + escaped(cursor));
-        return get(NOTIFICATIONS + "/" + id + "/deliveries", query, DeliveryPage::new);
+    private <T> Stream<T> pages(String path, String query, Function<@Nullable Json, Page<T>> read) {
+        Function<String, Page<T>> page = cursor -> get(path, "?limit=" + pageSize + query + cursor, read);
+        return Stream.iterate(page.apply(""), Objects::nonNull, last -> last.more ? page.apply("&cursor=" + escaped(last.cursor)) : null)
+                .flatMap(last -> last.elements.stream());
     }
 
-    private static final class DeliveryPage {
-        final List<Delivery> deliveries;
+    private static final class Page<T> {
+        final List<T> elements;
         final String cursor;
         final boolean more;
 
-        DeliveryPage(@Nullable Json json) {
+        Page(@Nullable Json json, String name, Function<Json, T> read) {
             Members page = new Members(json);
-            deliveries = page.list("Deliveries", Delivery::new);
+            elements = page.list(name, read);
             more = page.flag("More");
             cursor = more ? page.text("Cursor") : "";
         }
@@ -188,18 +182,60 @@ public final class Client {
 
     /** The tags assigned to a user; the token needs the scope {@code manage}. */
     public List<String> tags(String name) {
-        return get(tagsPath(name), "", json -> new Members(json).list("Tags", Json::string));
+        return get(userPath(name) + "/tags", "", json -> new Members(json).list("Tags", Json::string));
     }
 
     /** Replaces the tags assigned to a user; the token needs the scope {@code manage}. */
     public void setTags(String name, Collection<String> tags) {
         Json body = Json.object().with("Tags", Notification.array(tags.toArray(new String[0])));
-        calls.call("PUT", tagsPath(name), "", body.bytes(), null, end(), json -> true);
+        calls.call("PUT", userPath(name) + "/tags", "", body.bytes(), null, end(), json -> true);
     }
 
-    private static String tagsPath(String name) {
+    // Users and devices, for an administrator's token with the scope manage
+
+    /** Makes a user with the role {@code device} and without a password. Is not retried. */
+    public void addUser(String name) {
+        addUser(name, "device", null);
+    }
+
+    /**
+     * Makes a user, without a password if it is null. Is not retried. If the user exists, throws a
+     * {@link Problem} with the code {@code conflict}.
+     */
+    public void addUser(String name, String role, @Nullable String password) {
+        Json order = Json.object().with("Name", Json.of(name)).with("Role", Json.of(role));
+        Json secret = password == null ? order.with("WithoutPassword", Json.of(true)) : order.with("Password", Json.of(password));
+        call("POST", "/api/users", secret);
+    }
+
+    /** Disables a user, whom the server then refuses at once, or enables the user again. */
+    public void setDisabled(String name, boolean isDisabled) {
+        byte[] body = Json.object().with("Disabled", Json.of(isDisabled)).bytes();
+        calls.call("PATCH", userPath(name), "", body, null, end(), json -> true);
+    }
+
+    /** Deletes a user with all devices and tokens. Returns false if there is no such user. */
+    public boolean deleteUser(String name) {
+        return delete(userPath(name));
+    }
+
+    /**
+     * The devices of a user, which the stream requests page by page. The deadline is for each
+     * page.
+     */
+    public Stream<Device> devices(String name) {
         Notification.user(name); // Checks the name.
-        return "/api/users/" + escaped(name) + "/tags";
+        return pages("/api/devices", "&user=" + escaped(name), json -> new Page<>(json, "Devices", Device::new));
+    }
+
+    /** The server's version and faults, and its queues. */
+    public Status status() {
+        return get("/api/status", "", Status::new);
+    }
+
+    private static String userPath(String name) {
+        Notification.user(name); // Checks the name.
+        return "/api/users/" + escaped(name);
     }
 
     // End-to-end encryption
@@ -241,6 +277,17 @@ public final class Client {
 
     private <T> T get(String path, String query, Function<@Nullable Json, T> result) {
         return calls.call("GET", path, query, null, null, end(), result);
+    }
+
+    /** Deletes something. Returns false if it does not exist, for example after a lost answer. */
+    private boolean delete(String path) {
+        try {
+            calls.call("DELETE", path, "", null, null, end(), json -> true);
+            return true;
+        } catch (Problem error) {
+            if (!error.code.equals("not-found")) throw error;
+            return false;
+        }
     }
 
     private long end() {

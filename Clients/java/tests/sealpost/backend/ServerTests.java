@@ -99,6 +99,29 @@ final class ServerTests {
         equal(cancelled, devices);
     }
 
+    public static void anAdministratorManagesUsers() throws Exception {
+        String password = System.getenv("SEALPOST_PASSWORD");
+        Client admin = Client.builder(SERVER).user("root", password).build();
+        Client dora = Client.builder(SERVER).user("dora", password).build();
+        admin.addUser("dora", "device", password);
+        equal(fails(Problem.class, () -> admin.addUser("dora")).code, "conflict");
+        String id = dora.call("POST", "/api/register", null).string();
+        dora.call("PUT", "/api/register/" + id, Json.object().with("Platform", Json.of("stream")));
+        List<Device> devices = admin.devices("dora").collect(Collectors.toList());
+        equal(devices.size(), 1);
+        Device device = devices.get(0);
+        equal(List.of(device.id, device.state, device.platform), List.of(id, "registered", "stream"));
+        that(device.lastPush == null && device.registeredAt != null, "the times of " + device);
+        admin.setDisabled("dora", true);
+        equal(fails(Problem.class, () -> dora.call("GET", "/api/register", null)).status, 401);
+        admin.setDisabled("dora", false);
+        equal(dora.call("GET", "/api/register", null).elements().size(), 1);
+        that(admin.deleteUser("dora") && !admin.deleteUser("dora"), "dora is deleted once");
+        Status status = admin.status();
+        equal(status.troubles, List.of());
+        that(status.lanes.stream().anyMatch(lane -> lane.name.equals("stream") && lane.pauseReason == null), "the lanes of " + status);
+    }
+
     public static void tagsOfUsersAddressThem() throws Exception {
         CLIENT.setTags("carol", List.of("role:nurse"));
         equal(CLIENT.tags("carol"), List.of("role:nurse"));

@@ -61,14 +61,10 @@ final class EndToEnd {
         return keys == null ? options : options.deviceKey(keys.key());
     }
 
-    static boolean isEncrypted(NotificationItem item) {
-        return item.text() != null && item.text().startsWith("sealpost-e2e.");
-    }
-
     /** The text of a notification; null if the app shows its placeholder. */
     static @Nullable String text(PushClient client, Store store, NotificationItem item) throws PushClientException {
         DeviceKeys keys = keys(store);
-        if (!isEncrypted(item)) return item.text();
+        if (!item.isEndToEnd()) return item.text();
         try {
             return keys == null ? null : client.openPayload(item, keys, SENDERS).payload().string();
         } catch (UnreadablePayloadException unreadable) {

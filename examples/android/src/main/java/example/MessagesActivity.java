@@ -127,8 +127,8 @@ public final class MessagesActivity extends Activity {
     }
 
     private String text(NotificationItem item) {
-        boolean isShown = item.text() != null && !EndToEnd.isEncrypted(item);
-        return isShown ? item.text() : getString(R.string.something_to_read);
+        String text = item.text();
+        return text == null ? getString(R.string.something_to_read) : text;
     }
 
     /** Shows the inbox, from any thread. */
