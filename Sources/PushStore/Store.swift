@@ -11,8 +11,8 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Exchanges delays and pauses of lanes with the other servers that share the store; `nil` if
-    /// no other server shares it.
+    /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
+    /// the store; `nil` if no other server shares it.
     var limits: (any LimitStore)? { get }
 
     /// Makes a reader for one event loop or another executor. All functions of the reader must be
@@ -44,8 +44,9 @@ package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, E
     /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// Prepares a read that returns the same as `notification`; `nil` if the store does not
-    /// combine fetches into groups. Such a read avoids ten nested async calls.
+    /// Prepares a read that returns the same as the function `notification` of
+    /// `NotificationReader`; `nil` if the store does not combine fetches into groups. Such a read
+    /// avoids the ten nested async calls that a fetch would otherwise need.
     func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)?
 
     /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
@@ -53,16 +54,19 @@ package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, E
     func countSealed() async throws(StoreError) -> Int
 }
 
-/// Functions of `AccountReader` and `NotificationReader` that wait only for this machine's memory
-/// and disk.
+/// Reads that wait only for this machine's memory and disk.
 ///
 /// A call of an `async` function costs some 500 instructions, even if the function does not wait.
-/// A fetch usually makes several such nested calls. Through these functions, it makes none.
+/// A fetch usually makes several such nested calls. Through these functions, a fetch makes no
+/// `async` call.
 package protocol ImmediateReader: Sendable {
+    /// The user with this name, like the function of `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
+    /// The user and the permissions of a valid token, like the function of `AccountReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
+    /// The notification, like the function of `NotificationReader`.
     func notification(_ fetch: NotificationFetch) throws(StoreError) -> StoredNotification?
 }
 
@@ -84,8 +88,10 @@ package protocol StoreHealth: Sendable {
     /// server can use.
     func sharing() async throws(StoreError) -> SharingReport?
 
-    /// The servers that share the store, at most `limit`; servers that have ended come last, for a
-    /// day. Empty for a store that only one server can use.
+    /// The servers that share the store, at most `limit`; servers that have ended come last. Empty
+    /// for a store that only one server can use.
+    ///
+    /// A day after a server has ended, the store deletes its entry.
     func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
 }
 
@@ -100,15 +106,17 @@ package struct StoreOptions: Sendable {
     /// A request's write that has waited longer than this is refused, because the deadline of the
     /// request's handler is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes of event streams. A device in such a lane can be reached only while it has a
-    /// stream open; otherwise its pushes wait for `streamOpened`.
+    /// The lanes (queues of pushes) of event streams. A device in such a lane can be reached only
+    /// while it has a stream open; otherwise its pushes wait for `streamOpened`.
     package var streamLanes: Set<String> = []
     /// The event streams that are open at this server.
     package var streams = StreamHub()
-    /// The lanes whose devices get looks, with the minimum time between two looks of one device.
+    /// The lanes whose devices get looks (pushes that tell a device to sync). The values are the
+    /// minimum times between two looks of one device.
     package var looks: [String: Duration] = [:]
-    /// The lifetime of a look. It equals the default lifetime of a notification: providers see the
-    /// lifetime, and could otherwise tell looks from other pushes.
+    /// The lifetime of a look (a push that tells a device to sync). It equals the default lifetime
+    /// of a notification: providers see the lifetime, and could otherwise tell looks from other
+    /// pushes.
     package var lookLifetime = Duration.seconds(2_592_000)
     /// The store adds to this book the changes that it makes without a request, for example when
     /// the lease of a read-once payload expires.
@@ -125,10 +133,11 @@ package struct StoreOptions: Sendable {
     /// Whether a store that several servers share still lists this server after its end. `true`
     /// for servers, `false` for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another server may have to send. A store that several servers share
-    /// announces new pushes in these lanes to the other servers.
+    /// The lanes (queues of pushes) whose pushes another server may have to send. A store that
+    /// several servers share announces new pushes in these lanes to the other servers.
     package var announcedLanes: Set<String> = []
-    /// Called on any thread after another server's announcement, which may get lost.
+    /// Called on any thread when another server has announced pushes in one of `announcedLanes`.
+    /// An announcement may be lost.
     package var onWork: @Sendable () -> Void = {}
     /// Stores the secret of the day keys; `nil`: only keys of the keyring encrypt. A store that
     /// overwrites erased data needs no day keys.
@@ -136,8 +145,9 @@ package struct StoreOptions: Sendable {
     /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
     /// the mark is only in memory.
     package var mark: (any DatabaseMarkKeeper)?
-    /// For tests: called before each exchange with the other servers that share the store. If it
-    /// returns `false`, this server skips the exchange, as if it were stopped.
+    /// For tests: called before each exchange of messages or reports with the other servers that
+    /// share the store. If it returns `false`, this server skips the exchange, as if it were
+    /// stopped.
     package var mayExchange: @Sendable () -> Bool = { true }
     /// For tests: whether this server fences servers that do not renew their leases, or do not
     /// confirm ended credentials, in time.
@@ -152,7 +162,8 @@ package struct StoreOptions: Sendable {
 
     package init() {}
 
-    /// Whether the device with this registration id is out of reach without a stream here.
+    /// Whether a device is out of reach until it opens an event stream at this server. `device` is
+    /// its registration id.
     package func isAway(_ lane: String, _ device: String) -> Bool {
         self.streamLanes.contains(lane) && DeviceHandle(device).map(self.streams.isListening) == false
     }
@@ -179,7 +190,8 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// take long.
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
-    /// The servers that share the store, with their data keys.
+    /// The servers that have the store open, with their data keys. Empty for a store that only one
+    /// server can use.
     func serverKeys() throws(StoreError) -> [ServerKeys]
 
     /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
@@ -237,7 +249,8 @@ package struct StoreInspection: Sendable, Hashable {
     /// The reason why no server opens this store: it was moved, or a move into it has not
     /// finished. Otherwise `nil`.
     package var move: String?
-    /// For each lane, the number of its pushes with each outcome; empty if the store is damaged.
+    /// For each lane (a provider's queue), the number of its pushes with each outcome; empty if
+    /// the store is damaged.
     package var tallies: [String: Tally] = [:]
 
     package init() {}

@@ -33,7 +33,8 @@ package final class StoreCondition: Sendable {
     }
 
     package var isFull: Bool { self.state.withLock { $0.isFull } }
-    /// The first error about a damaged file; only a restart resets it.
+    /// The error of the first operation that has found the database's file damaged; `nil` if none
+    /// has. Only a restart resets it.
     package var damage: StoreError? { self.state.withLock { $0.damage } }
     /// Whether an operation has failed because the database cannot be used until an operator acts.
     package var isUnusable: Bool { self.state.withLock { $0.outage?.unusableAt != nil } }
@@ -44,7 +45,8 @@ package final class StoreCondition: Sendable {
     package var setAside: Int { self.state.withLock { $0.setAside } }
     package var commits: StoreReport.Commits { self.state.withLock { $0.commits } }
 
-    /// Records whether the disk is full, and reports each change; returns whether it has changed.
+    /// Records whether the disk is full, and reports each change once; returns whether it has
+    /// changed.
     @discardableResult
     package func record(isFull: Bool) -> Bool {
         let hasChanged = self.state.withLock { state in

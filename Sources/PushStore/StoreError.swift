@@ -20,8 +20,8 @@ package enum StoreError: Error, CustomStringConvertible {
     /// the database. Without the files `marks`, the database counts as new.
     case lost(_ fault: String, mark: String, marks: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
-    /// store has changed nothing there. The summary is public. `kept` is the place of the file
-    /// that identifies the database that this server used before.
+    /// store has changed nothing there. The summary is public. `kept` is the place of the
+    /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
     /// The disk is full. Writes that need more space fail until the disk has it.
     case full
@@ -92,7 +92,8 @@ extension StoreError {
     /// The error for a value whose type differs from that of its column.
     package static var undecodable: StoreError { .failed(reason: "a row cannot be decoded") }
 
-    /// A schema that differs from that of the migrations, with the first differences.
+    /// The error for a schema that differs from that of the migrations. It lists the first
+    /// differences.
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .unusable(
             reason: """

@@ -29,7 +29,8 @@ package enum StoreEvent: Sendable, Hashable {
     /// Too many receipts wait to be written, so the newest were dropped. `inAll` is the number of
     /// all receipts that were dropped since the start.
     case receiptsDropped(inAll: Int)
-    /// A checkpoint of the log has failed. Reported once for each reason, until one succeeds.
+    /// A checkpoint of the write-ahead log has failed. Reported once for each reason, until a
+    /// checkpoint succeeds.
     case checkpointFailed(reason: String)
     /// The write-ahead log has grown to this number of bytes, because a reader does not end or
     /// checkpoints fail. Reported whenever the number has doubled.
@@ -117,7 +118,9 @@ package struct StoreReport: Sendable, Hashable {
         /// the file system.
         package let freeBytes: Int
 
-        package init(bytes: Int, freeBytes: Int) { (self.bytes, self.freeBytes) = (bytes, freeBytes) }
+        package init(bytes: Int, freeBytes: Int) {
+            (self.bytes, self.freeBytes) = (bytes, freeBytes)
+        }
     }
 
     package init() {}

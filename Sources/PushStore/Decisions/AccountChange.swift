@@ -23,7 +23,8 @@ package struct AccountChange: Sendable, Hashable {
     /// must read whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
 
-    /// The outcome of the change, and the plan that the store must write if it is `done`.
+    /// The outcome of the change, and the plan that the store must write. The plan is `nil` if the
+    /// outcome is not `done`.
     package func decide(
         _ account: StoredAccount?,
         isLastAdministrator: Bool
@@ -47,7 +48,8 @@ package struct AccountChange: Sendable, Hashable {
             change: self,
             isNews: isNews,
             endsSessions: self.password != nil || isNews && isGaining,
-            // A user who gains rights is still the same person with the same devices.
+            // Only a new password retires devices: a user who gains rights is still the same
+            // person with the same devices.
             retiresDevices: self.password != nil
         )
         return (.done, plan)
@@ -64,11 +66,13 @@ package struct AccountChange: Sendable, Hashable {
 package struct AccountPlan: Sendable, Hashable {
     package let user: Int64
     package let change: AccountChange
-    /// `false` if the change only records a newer token of the issuer with the same rights.
-    /// Otherwise the servers must evict the user's cached credentials.
+    /// `false` if the change only records that the issuer (the identity provider) has given the
+    /// user a newer token with the same rights. Otherwise the servers must evict the user's cached
+    /// credentials.
     package let isNews: Bool
     package let endsSessions: Bool
-    /// Whether the devices that were last registered with an ended session must be retired.
+    /// Whether the devices that were last registered with one of the ended sessions must be
+    /// retired.
     package let retiresDevices: Bool
 }
 
@@ -81,7 +85,8 @@ package struct UserTagPlan: Sendable {
     package let isErasing: Bool
     package let record: AuditRecord?
 
-    /// `nil` if there is no account, or if it no longer has the expected rights.
+    /// Makes the plan; `nil` if there is no account. Also `nil` if `rights` is not `nil` and the
+    /// account now has other rights.
     package init?(
         _ tags: Set<Tag>,
         of account: StoredAccount?,

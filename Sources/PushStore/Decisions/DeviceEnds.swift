@@ -1,7 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The devices of a user that are retired, and the claims that are deleted, in one transaction.
+/// The devices of a user that are retired, and the user's unconfirmed claims to handles that are
+/// deleted, in one transaction.
 package struct DeviceEnds: Sendable, Hashable {
     /// Devices that are retired for the same reason.
     package struct Group: Sendable, Hashable {
@@ -27,7 +28,8 @@ package struct DeviceEnds: Sendable, Hashable {
         self.records = devices.compactMap { record?.another(.unregisterDevice, of: $0.id, detail: "with its session") }
     }
 
-    /// The retirement of devices, and the deletion of claims, in apps that their user has left.
+    /// The retirement of devices in apps that their user has left, and the deletion of the user's
+    /// claims to handles in these apps.
     package init(of devices: [EndingDevice], outside apps: Set<AppName>) {
         let left = devices.filter { $0.app.map { !apps.contains($0) } ?? false }
         self.retired = Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app).map { app, devices in
@@ -39,7 +41,8 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 }
 
-/// A device, or an unconfirmed claim, that may end with a session or if its user leaves an app.
+/// A device, or an unconfirmed claim to a handle, that may end because a session ends or because
+/// the user leaves an app.
 package struct EndingDevice: Sendable, Hashable {
     let number: Int64
     let id: String

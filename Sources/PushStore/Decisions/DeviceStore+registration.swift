@@ -59,8 +59,8 @@ extension DeviceStore {
         return try await self.finish(decision, nil) { try decision.confirm(code, for: id, $0) }
     }
 
-    /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether the device was moved.
+    /// Moves a device, with its queued pushes, to the lane (a provider's queue) of its platform's
+    /// other environment; returns whether the device was moved.
     ///
     /// The device stays if it has another handle or lane by now. It also stays if it was already
     /// moved there and back since it registered. `page` is the number of pushes that one

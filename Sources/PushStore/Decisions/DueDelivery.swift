@@ -9,8 +9,8 @@ package struct DueDelivery: Sendable {
         /// The push is encrypted with this key, which this server lacks. Another server has the
         /// key, or an operator will add it here.
         case waitForKey(UInt32)
-        /// The push moves to the device's present lane: a provider must never see an address at
-        /// another provider.
+        /// The push moves to the device's present lane (a provider's queue): a provider must never
+        /// see an address at another provider.
         case move(to: String)
     }
 
@@ -23,9 +23,10 @@ package struct DueDelivery: Sendable {
     let cancelReason: String?
     let handle: Result<String, VaultError>?
     let isRetired: Bool
-    /// The lane of the device's address; `nil` if the device has no address.
+    /// The lane (a provider's queue) of the device's address; `nil` if the device has no address.
     let lane: String?
-    /// The only content of a push to an unconfirmed claim to a handle; otherwise `nil`.
+    /// The confirmation code, if the row belongs to an unconfirmed claim to a handle. The push
+    /// then contains only this code.
     let confirmation: ConfirmationCode?
     /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
@@ -55,11 +56,13 @@ package struct DueDelivery: Sendable {
         (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
     }
 
-    /// Whether the push's address or alert is damaged, not only encrypted with a missing key.
+    /// Whether the push's address or alert is damaged. `false` if it is only encrypted with a key
+    /// that this server lacks.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }
 
-    /// Decides what happens to the push, which is due in the lane `lane`. `Pace` decides about the
-    /// minimum interval between two pushes to a device.
+    /// Decides what happens to the push, which is due in the lane (a provider's queue) `lane`. The
+    /// minimum interval between two pushes to a device is not considered here; `Pace` decides
+    /// about it.
     ///
     /// `othersHaveKeys`: other servers share the store, and may have a key that this server lacks.
     package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
@@ -146,8 +149,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts about a notification that decide what happens to its pushes. A store decrypts the
-/// alert once for all pushes that it leases together.
+/// The facts about a notification that decide what happens to its pushes. A store often leases
+/// hundreds of pushes of one notification together, so it decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64
@@ -156,10 +159,12 @@ package struct DueNotification: Sendable {
     package let expiresAt: Int64
     package let priority: String
     package let collapseID: String?
-    /// The text that its pushes show; `nil`: the fixed text that is configured for the provider.
+    /// The text that its pushes show; `nil`: they show the fixed text that is configured for the
+    /// provider.
     package let alert: Result<PushAlert, VaultError>?
 
-    /// The columns, which queries that name notifications `n` select after other columns.
+    /// The columns, for queries that name the table of notifications `n`. The queries select them
+    /// after other columns.
     package enum Column: Int32, SelectedColumn {
         case senderID, isRecalled, seed, sequence, expiresAt, priority, collapseID, alert
 

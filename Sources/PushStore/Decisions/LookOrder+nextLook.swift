@@ -1,9 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// Decides when a device gets its next look: a push that tells it to sync.
+/// Decides when a device gets its next look: a push that tells it to sync. The decision itself
+/// writes nothing.
 extension LookOrder {
-    /// The maximum time in seconds for which changes are gathered before a first look.
+    /// The maximum time in seconds for which changes are gathered before a device is first told to
+    /// sync.
     private static let longestGathering: TimeInterval = 2
     /// The minimum time in seconds between two urgent looks.
     private static let urgentInterval: TimeInterval = 1

@@ -1,14 +1,16 @@
 package import Foundation
 
 /// A decision about a push to a device that gets at most one push in an interval. Of the pushes
-/// that wait for its end, only the newest is sent: it wakes the app for all.
+/// that wait for the end of the interval, only the newest is sent: it wakes the app for all of
+/// them.
 package enum Pace: Sendable, Hashable {
     case send
     case wait(until: Date)
     /// The push is not sent, because a newer push waits for the same device.
     case replace
 
-    /// Decides about a push; `acceptedAt` is the time of the last accepted push to the address.
+    /// Decides about a push. `acceptedAt` is the time when a provider last accepted a push to the
+    /// device's address.
     package static func decide(
         _ interval: TimeInterval,
         acceptedAt: Date?,

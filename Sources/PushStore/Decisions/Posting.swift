@@ -23,9 +23,10 @@ package struct PostRequest: Sendable {
     }
 }
 
-/// The decisions about the posts of one caller, in their order. The store writes each plan that
-/// `next` returns, and reports the outcome with `end`. A post is refused before anything of it is
-/// written. So a refusal needs no rollback.
+/// The decisions about the posts of one caller, in the order of the posts.
+///
+/// The store writes each plan that `next` returns, and reports the outcome with `end`. A post is
+/// refused before anything of it is written. So a refusal needs no rollback.
 package struct Posting: Sendable {
     /// The outcomes of the posts so far. A post whose plan `next` has returned counts as stored.
     package private(set) var outcomes: [PostOutcome] = []
@@ -115,9 +116,11 @@ package struct PostPlan: Sendable {
     package let requests: [IdempotentRequest]
 }
 
-/// The facts that decide about posts. A store reads them when they are needed, or in advance.
+/// The facts that decide about posts. A store reads each fact when it is needed, or all facts in
+/// advance.
 package protocol PostFacts {
-    /// The row of an earlier request with the same key, perhaps of this transaction.
+    /// The row of an earlier request with the same idempotency key. The earlier request may belong
+    /// to this transaction.
     mutating func earlier(_ request: IdempotentRequest) throws -> StoredRequest?
 
     /// How much a sender has stored, including the posts of this transaction.
@@ -126,7 +129,8 @@ package protocol PostFacts {
     /// The user whose name has this keyed hash.
     mutating func user(withKey key: Data) throws -> NamedUser?
 
-    /// Whether the id is known to be in use; if not, the insertion may still find it in use.
+    /// Whether the id is known to be in use. Even if this is `false`, the insertion may find that
+    /// the id is in use.
     func isTaken(_ id: NotificationID) -> Bool
 }
 

@@ -11,7 +11,8 @@ package struct RecipientState: Sendable, Hashable {
     /// first fetch, and after the recipient has confirmed that it has the payload.
     let leasedUntil: Date?
 
-    /// The columns, for queries that name notifications `n`, recipients `r`, and leases `w`.
+    /// The columns, for queries that name the table of notifications `n`, that of recipients `r`,
+    /// and that of leases `w`.
     package enum Column: Int32, SelectedColumn {
         case isReadOnce, hasPayload, isDismissed, isRead, isFetched, leasedUntil
 
@@ -27,20 +28,24 @@ package struct RecipientState: Sendable, Hashable {
         }
     }
 
-    /// The mark that the recipient sees; `nil` if the recipient does not see the notification.
+    /// The mark (read or unread) that the recipient sees; `nil` if the recipient does not see the
+    /// notification.
     package var mark: ReadMark? {
         guard self.hasPayload, !self.isDismissed else { return nil }
         return self.isRead ? .read : .unread
     }
 
-    /// Whether the recipient sees the notification, with any expected mark, and may dismiss it.
+    /// Whether the recipient sees the notification and may dismiss it. If a mark (read or unread)
+    /// is expected, the recipient must see the notification with this mark.
     package func mayDismiss(ifStill expected: ReadMark?) -> Bool {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
 
-    /// The outcome if the recipient confirms the payload. `taken`: the store must end the lease.
+    /// The outcome of a confirmation that the recipient has the payload. If it is `taken`, the
+    /// store must end the lease.
     package var taking: TakeOutcome {
-        // A user who has dismissed the notification without a fetch has never had the payload.
+        // If a user has dismissed the notification without fetching it, the user has never had the
+        // payload.
         if self.isReadOnce, self.isDismissed { return self.isFetched ? .takenBefore : .missing }
         guard self.mark != nil else { return .missing }
         guard self.isReadOnce else { return .notReadOnce }
@@ -65,8 +70,9 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of giving a notification this mark; `nil` if the store must change the stored
-    /// mark. `old` is the stored mark; it is `nil` if the user does not see the notification.
+    /// The outcome of giving a notification this mark (read or unread); `nil` if the store must
+    /// change the stored mark. `old` is the stored mark; it is `nil` if the user does not see the
+    /// notification.
     package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
         guard let old else { return .missing }
         if let expected, expected != old { return .changed }

@@ -19,7 +19,8 @@ extension RegistrationDecision {
         if let reason = device.retiredReason { return (.gone(reason: reason), nil) }
         guard let platform = device.platform, device.handle != nil else { return (.unregistered, nil) }
         let old = Set(try device.openTags(self.sealing))
-        // The tag with the user's name is always there; the device has not chosen it.
+        // The tag with the user's name is always there; it is not one of the tags that a device
+        // chooses.
         let own = Tag(of: self.user.name)
         var chosen = old.subtracting([own])
         switch change {

@@ -3,8 +3,8 @@ package import PushCore
 
 /// Decides about a registration of a user's device. The result is a plan, which the store writes.
 ///
-/// This type asks for the next fact that it needs, and the store calls it again with that fact. So
-/// this type also determines the order of the reads.
+/// This type reads and writes nothing itself. It asks for the next fact that it needs, and the
+/// store calls it again with that fact. So this type also determines the order of the reads.
 package struct RegistrationDecision: Sendable {
     package let user: User
     package let sealing: Sealing
@@ -124,9 +124,11 @@ package struct RegistrationDecision: Sendable {
                     isMovable: keptLane == nil
                 ),
                 records: records,
-                // Pushes that another address accepted do not show that this one works.
+                // Pushes that were accepted at another address do not show that this address
+                // works.
                 forgetsPushes: isNewLane || device.lane != nil && device.handleKey != search.key,
-                // A device registers often, but its lane rarely changes.
+                // Queued pushes move only to a new lane (a provider's queue). A device registers
+                // often, but its lane rarely changes.
                 movesPushes: isNewLane,
                 usedCode: usedCode,
                 isErasing: !holders.isEmpty || device.lane != nil || device.claim != nil
@@ -214,9 +216,10 @@ package struct RegistrationDecision: Sendable {
         last.code(key, self.sealing)?.matches(code) == true
     }
 
-    /// The device's lane, if the device was moved there since it first registered this handle;
-    /// otherwise `nil`. A registration must not return it to the registered lane: the provider
-    /// would refuse the next push, and the device would be moved again.
+    /// The device's lane (a provider's queue), if the device was moved there since it first
+    /// registered this handle; otherwise `nil`. A registration must not return it to the
+    /// registered lane: the provider would refuse the next push, and the device would be moved
+    /// again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
         return device.environmentMoves == 1 && device.handleKey == key ? other : nil

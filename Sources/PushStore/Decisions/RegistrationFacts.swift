@@ -16,7 +16,7 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case isHeld(HandleSearch)
     /// The devices, and the unconfirmed claims, that have this handle.
     case holders(HandleSearch)
-    /// The claim with this number, if it belongs to the device.
+    /// The claim with this number (a claim to a handle), if it belongs to the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
     /// The times at which the user's confirmation codes were pushed after `since`, the newest

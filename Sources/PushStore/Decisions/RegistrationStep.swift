@@ -49,11 +49,12 @@ package struct RegistrationPlan: Sendable, Hashable {
     package let claim: Int64?
     package let values: HandleValues
     package let records: [AuditRecord]
-    /// Whether the times of accepted pushes are deleted, since the device has a new address.
+    /// Whether the times of earlier accepted pushes are deleted, since those pushes do not show
+    /// that the device's new address works.
     package let forgetsPushes: Bool
-    /// Whether the waiting pushes to the device move to a new lane.
+    /// Whether the waiting pushes to the device move to a new lane (a provider's queue).
     package let movesPushes: Bool
-    /// The key of the claim whose code was used; `nil` if no code was used.
+    /// The key of the claim to the handle, if its code was used; `nil` if no code was used.
     package let usedCode: Data?
     /// Whether the registration erases stored values, so that the database must wipe them.
     package let isErasing: Bool
@@ -73,9 +74,11 @@ package struct ClaimPlan: Sendable, Hashable {
     /// inserts the push's notification first: if its id is in use, nothing has changed yet.
     package let push: CodePush?
     package let device: Int64
-    /// The device's claim to another handle, which the store deletes; otherwise `nil`.
+    /// The device's claim to another handle; the store deletes the claim. `nil` if there is no
+    /// such claim.
     package let ended: Int64?
-    /// The user's earlier claim to the same handle, which now belongs to this device, or `nil`.
+    /// The user's earlier claim to the same handle; this claim now belongs to this device. `nil`
+    /// if there is no such claim.
     package let earlier: Int64?
     package let values: HandleValues
     package let record: AuditRecord?

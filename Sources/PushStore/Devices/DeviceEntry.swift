@@ -27,7 +27,8 @@ package struct DeviceEntry: Sendable, Hashable {
 
     package var createdAt: Date { self.place.createdAt }
 
-    /// The number of notifications that a list of devices examines for each user.
+    /// The number of notifications that a list of devices examines for each user. The number is
+    /// limited, since a user may have any number of notifications.
     package static let countedForFetch = 20
 }
 

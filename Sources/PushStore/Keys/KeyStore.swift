@@ -91,8 +91,8 @@ package struct RewrapResult: Sendable, Hashable {
     /// The keys that no value is encrypted with any more.
     package var unused: [UInt32] = []
 
-    /// Re-encrypts the values of all columns. Each call of `rewrap` re-encrypts one page of a
-    /// column's rows, beginning after the row `after`.
+    /// Re-encrypts the values of all columns page by page. Each call of `rewrap` re-encrypts the
+    /// values in one page of a column's rows, beginning after the row `after`.
     package init(
         _ columns: [SealedColumn],
         page: Int,
@@ -160,7 +160,8 @@ extension KeyStore {
     /// The secret that the keys of keyed hashes are derived from.
     package var indexSecret: IndexSecret { self.sealing.secret }
 
-    /// Stores how many values each key has encrypted since the last successful call.
+    /// Stores how many values each key has encrypted since the last call. If the write fails, the
+    /// next call stores these numbers, too.
     package func writeSealCounts() async throws {
         let seals = self.vault.takeSeals()
         if seals.isEmpty { return }

@@ -1,7 +1,7 @@
 package import PushCore
 
-/// Exchanges the delays and pauses of lanes between servers. A store that a single server uses has
-/// no `LimitStore`.
+/// Exchanges the delays and pauses of lanes (queues of pushes to one provider) between servers. A
+/// store that a single server uses has no `LimitStore`.
 package protocol LimitStore: Sendable {
     /// Stores the new delays and pauses of the server `process`. Returns the delays and pauses of
     /// the other servers, and the number of live servers, including this one. The returned delays
@@ -25,7 +25,7 @@ package struct LimitNews: Sendable, Hashable {
     package init() {}
 }
 
-/// A delay that a provider has requested for its lane.
+/// A delay that a provider has requested for its lane (its queue of pushes).
 package struct LaneDelay: Sendable, Hashable {
     package let lane: String
     /// How long the delay lasts from now on.
@@ -41,7 +41,8 @@ package struct LaneDelay: Sendable, Hashable {
     }
 }
 
-/// The pause of a lane, in the form that servers report to each other.
+/// The pause of a lane (the queue of pushes to one provider), in the form that servers report to
+/// each other.
 package struct LanePause: Sendable, Hashable {
     package let lane: String
     /// The running pause; `nil` if it has ended, because the provider has answered.
@@ -56,8 +57,8 @@ package struct LanePause: Sendable, Hashable {
         package let reason: String
         /// How long the pause has lasted.
         package let age: Duration
-        /// How long, from now on, no server sends a push of the lane, not even a probe. Negative
-        /// if a probe is already allowed.
+        /// How long, from now on, no server sends a push of the lane, not even a probe (a push
+        /// that tests the provider). Negative if a probe is already allowed.
         package let length: Duration
         /// The number of delays in this pause so far: each failed probe begins another.
         package let delayCount: Int

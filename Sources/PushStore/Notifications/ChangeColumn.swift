@@ -1,8 +1,9 @@
 package import Foundation
 package import PushCore
 
-/// The columns of a user's list, for queries that name notifications `n` and recipients `r`. The
-/// payload is missing, because it may be long, and lists do not always need it.
+/// The columns of a user's list, for queries that name notifications `n` and recipients `r`. They
+/// have all that a user sees of a notification, except the payload: a payload may be long, and
+/// lists do not always need it.
 package enum ChangeColumn: Int32, SelectedColumn {
     case change, id, senderID, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app

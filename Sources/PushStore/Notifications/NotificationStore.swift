@@ -65,7 +65,9 @@ package protocol PostStore: Sendable {
 /// Stores notifications, and their state for each recipient.
 package protocol NotificationStore: PostStore {
     /// Marks a notification as read or unread for a recipient. The store keeps the time of the
-    /// first read. `ifStill` is the mark that the notification must have before; `nil`: any mark.
+    /// first read.
+    ///
+    /// `ifStill` is the mark that the notification must have before; `nil`: any mark.
     func mark(
         _ id: NotificationID,
         as mark: ReadMark,
@@ -84,7 +86,8 @@ package protocol NotificationStore: PostStore {
     ) async throws -> (read: [NotificationID], changedApps: Set<AppName>)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to this user.
-    /// Returns `false` if the user does not see the notification with the expected mark.
+    /// Returns `false` if the user does not see the notification, or if its mark (read or unread)
+    /// is not the expected one.
     func dismiss(
         _ id: NotificationID,
         by user: Int64,
@@ -93,8 +96,10 @@ package protocol NotificationStore: PostStore {
         now: Date
     ) async throws -> Bool
 
-    /// Leases a read-once payload to a recipient, who may fetch it until the lease ends. The first
-    /// call determines this end. Until then, or until `take`, nothing changes for the recipient.
+    /// Leases a read-once payload to a recipient, who may fetch it until the lease ends.
+    ///
+    /// The first call determines the end of the lease. Until the lease ends, or until `take`,
+    /// nothing changes for the recipient.
     func lease(
         _ id: NotificationID,
         to user: Int64,
@@ -125,9 +130,10 @@ package protocol NotificationStore: PostStore {
     ///
     /// Returns `false` if there is no such notification, or if `recaller` may not recall it.
     /// `cancelRecalled` cancels the pushes later; if a push becomes due earlier, it is cancelled
-    /// at that time. If the app's devices get looks, the recall also records that its looks are
-    /// missing. If there are more than `page` recipients, one stored row records the recall for
-    /// all of them; if `page` is `nil`, the store has a default.
+    /// at that time. If the app's devices get looks (pushes that tell a device to sync), the
+    /// recall also records that its looks are missing. If there are more than `page` recipients,
+    /// one stored row records the recall for all of them; if `page` is `nil`, the store has a
+    /// default.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,
@@ -141,15 +147,19 @@ package protocol NotificationStore: PostStore {
     func cancelRecalled(_ id: NotificationID, after device: Int64, page: Int?, now: Date) async throws -> Int64?
 
     /// Records a recipient's first fetch of these payloads. The store writes the record later; a
-    /// crash may lose it. The write cancels a waiting push if the fetch certainly came from the
-    /// push's device.
+    /// crash may lose it.
+    ///
+    /// When the record is written, a waiting push is cancelled if the fetch certainly came from
+    /// that push's device.
     func recordFetches(of ids: [NotificationID], by user: Int64, now: Date)
 
     /// Returns once the store has tried to write all receipts that were recorded before.
     func writeReceipts() async throws
 
-    /// Deletes the next part of the expired data; `false` if nothing is left to delete. A part is
-    /// small, so that no other write waits long: a broadcast has a row for each device.
+    /// Deletes the next part of the expired data; `false` if nothing is left to delete.
+    ///
+    /// A broadcast has a row for each of its devices. The store deletes these rows page by page,
+    /// so that no other write waits long.
     func deleteExpired(now: Date, page: Int) async throws -> Bool
 
     /// Deletes at most `limit` expired idempotency keys; returns the number of deleted keys.

@@ -3,8 +3,9 @@ internal import Synchronization
 /// The receipts that wait to be written: the records of who has fetched a notification. Any thread
 /// may use this object.
 ///
-/// A broadcast may cause 100,000 receipts within seconds, and posts must not wait for their
-/// writes. A crash loses the receipts that wait. Any other lost receipt is counted.
+/// Receipts are merged, and written later in the order of their rows. A broadcast may cause
+/// 100,000 receipts within seconds, and posts must not wait for their writes. A crash loses the
+/// receipts that wait. Any other lost receipt is counted.
 package final class ReceiptBook: Sendable {
     /// How long the first receipt waits for further receipts, so that one commit writes all of
     /// them.

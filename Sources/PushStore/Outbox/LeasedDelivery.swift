@@ -10,13 +10,13 @@ package struct LeasedDelivery: Sendable, Hashable {
     package var push: Push
     package let state: DeliveryState
     /// Whether a provider has ever accepted a push to this address. The store reads this only for
-    /// probes; for other pushes, the property is `false`.
+    /// probes (pushes that test a provider); for other pushes, the property is `false`.
     package let isAddressKnown: Bool
     /// Whether the next push to the device must wait for the minimum interval between two pushes.
     package let isPaced: Bool
 }
 
-/// The two queues of a lane.
+/// The two queues of a lane (pushes to one provider).
 package enum Queue: Int, Sendable, CaseIterable {
     /// The maximum number of pushes at each end of a queue that the search for its oldest push
     /// examines. The search takes less than a millisecond.

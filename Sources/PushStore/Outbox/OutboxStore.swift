@@ -10,9 +10,9 @@ package protocol OutboxReader: SharedReader {
     /// is due or waits for a retry. Pushes that wait for their device to connect do not count.
     ///
     /// No index sorts pushes by the age of their notification. So the store examines
-    /// `Queue.maximumExamined` pushes at each end of the queue. At the front are the oldest pushes
-    /// without an attempt. At the back are the pushes that were refused most often. In a longer
-    /// queue, a push in the middle may be older.
+    /// `Queue.maximumExamined` pushes at each end of the queue. At the front are the oldest
+    /// pushes without an attempt. At the back are the pushes that were refused most often. In a
+    /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
     /// The push to send as a probe, which tests whether the provider accepts pushes again: the due
@@ -29,7 +29,8 @@ package protocol OutboxReader: SharedReader {
     /// most `limit` notifications.
     func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule
 
-    /// For each lane that has ever had a push, the number of its pushes with each outcome.
+    /// For each lane (a provider's queue) that has ever had a push, the number of its pushes with
+    /// each outcome.
     func tallies() async throws(StoreError) -> [String: Tally]
 }
 
@@ -41,21 +42,26 @@ extension OutboxReader {
 
 /// Leases pushes, and stores the results of attempts to send them.
 package protocol OutboxStore: Sendable {
-    /// Whether this server may send leased pushes at this moment. `false` if it has not reported
-    /// to the shared database in time, so that other servers may take its pushes over. The
-    /// delivery checks this immediately before each push.
+    /// Whether this server may send leased pushes at this moment. The delivery checks this
+    /// immediately before each push.
+    ///
+    /// `false` if this server has not reported to the shared database in time, so that other
+    /// servers may take its pushes over.
     var maySend: Bool { get }
 
-    /// Leases due pushes, the oldest first. Also settles due pushes that must not be sent any
-    /// more, so it may return fewer pushes than are due, or none.
+    /// Leases due pushes, the oldest first.
+    ///
+    /// The store also settles due pushes that must not be sent any more. So it may return fewer
+    /// pushes than are due, or none.
     func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery]
 
     /// Leases a push that `probe` has found. `nil` if it is no longer due, or if the store has
     /// settled it because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
-    /// Reserves the next probe of a paused lane for this server; `false` while another server has
-    /// reserved it. The caller may repeat the call.
+    /// Reserves the next probe (a push that tests the provider) of a paused lane for this server;
+    /// `false` while another server that shares the store has reserved it. The caller may repeat
+    /// the call.
     func acquireProbe(of lane: Lane) async throws -> Bool
 
     /// Makes due all pushes that were leased when the last process ended: no process can be
@@ -82,17 +88,19 @@ package protocol OutboxStore: Sendable {
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
     /// Enqueues looks (pushes that tell a device to sync); returns whether it has enqueued any.
-    /// Only devices in the lanes of `StoreOptions.looks` get looks. `makeID` draws a random id for
-    /// a notification. If it returns `nil`, the store calls it again.
+    /// Only devices in the lanes of `StoreOptions.looks` get looks.
+    ///
+    /// `makeID` draws a random id for a notification. If it returns `nil`, the store calls it
+    /// again.
     func enqueueLooks(
         _ orders: [LookOrder],
         makeID: @escaping @Sendable () -> NotificationID?,
         now: Date
     ) async throws -> Bool
 
-    /// Enqueues urgent looks to the devices of the next `page` recipients of a recall, except
-    /// those who have dismissed the notification. Returns the number of looks; `nil` if no recall
-    /// needs further looks.
+    /// Enqueues urgent looks (pushes that tell a device to sync) to the devices of the next `page`
+    /// recipients of a recall, except those who have dismissed the notification. Returns the
+    /// number of looks; `nil` if no recall needs further looks.
     ///
     /// The transaction also stores the position in the list of recipients. So after a crash, the
     /// next call continues, and no device gets two looks for a recall.
@@ -103,10 +111,11 @@ package protocol OutboxStore: Sendable {
     ) async throws -> Int?
 
     /// Cancels the looks that wait for these sessions' devices, unless their users have newer
-    /// changes.
+    /// changes. A look is a push that tells a device to sync.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
 
-    /// Deletes waiting looks of a lane without a sender; returns whether it has found any.
+    /// Deletes waiting looks (pushes that tell a device to sync) of a lane without a sender;
+    /// returns whether it has found any.
     func deleteLooks(in lane: Lane, now: Date) async throws -> Bool
 
     /// Expands the oldest running broadcast by one page. Returns the number of pushes that it has
@@ -128,9 +137,10 @@ package protocol OutboxStore: Sendable {
     func releaseScheduled(limit: Int?, now: Date) async throws -> Release
 }
 
-/// Always `true` for a store that no other server shares.
 extension OutboxStore {
+    /// Always `true`, since no other server shares the store.
     package var maySend: Bool { true }
 
+    /// Always `true`: if no other server shares the store, this server sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 }

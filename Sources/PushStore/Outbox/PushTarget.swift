@@ -4,7 +4,8 @@ package import PushCore
 /// A notification, with the audience whose devices get its pushes.
 package struct PushTarget: Sendable {
     package let id: Int64
-    /// The notification's place in the order of notifications, whatever the servers' clocks.
+    /// The notification's place in the order of notifications. It does not depend on the servers'
+    /// clocks.
     package let sequence: Int64
     package let collapseID: String?
     package let isReadOnce: Bool

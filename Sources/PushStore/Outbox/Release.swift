@@ -28,7 +28,8 @@ package struct Schedule: Sendable, Hashable {
 
     /// The number of scheduled notifications; `maximumCounted` if there are as many or more.
     package let count: Int
-    /// When the first is due; `nil` if no notification is scheduled.
+    /// When the first scheduled notification is due; `nil` if there are no scheduled
+    /// notifications.
     package let firstDue: Date?
 
     package init(count: Int, firstDue: Date?) {

@@ -15,7 +15,8 @@ package struct SinglePush: Sendable, Hashable {
 
 /// The state of a push that an operator wants to change.
 package enum PushStanding: Sendable, Hashable {
-    /// The push is due at `until`; `nil`: once its device opens an event stream.
+    /// The push is due at `until`; if `until` is `nil`, it waits until its device opens an event
+    /// stream.
     case waiting(until: Date?)
     /// A server is sending the push. If `isCancelled`, the server will not retry it.
     case sending(isCancelled: Bool)
@@ -29,7 +30,8 @@ package enum PushChange: Sendable, Hashable {
     /// Makes the push due at once, even if it waits for a retry.
     case hasten
 
-    /// The outcome for a push in this state. If it is `done`, the store must change the push.
+    /// The outcome of this change for a push in this state. If it is `done`, the store must change
+    /// the push.
     package func outcome(for standing: PushStanding, now: Date) -> PushChangeOutcome {
         switch (self, standing) {
         case (.cancel, .waiting), (.cancel, .sending(isCancelled: false)): .done

@@ -81,7 +81,8 @@ package struct RunningBroadcast: Sendable {
         var sql: String { "t.\(self.columnName)" }
     }
 
-    /// The columns to select. The query names its tables as a query for `StoredTarget` does.
+    /// The columns to select. The query must give its tables the same aliases as a query for
+    /// `StoredTarget`.
     package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
 
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {

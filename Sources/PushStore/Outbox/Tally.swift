@@ -1,5 +1,8 @@
-/// The number of pushes that were ever enqueued in a lane, and the number for each outcome. Pushes
-/// without an outcome are still pending.
+/// The number of pushes that were ever enqueued in a lane (a provider's queue), and the number for
+/// each outcome.
+///
+/// The outcome of a push is counted when the push ends. So pushes without an outcome are still
+/// pending.
 package struct Tally: Sendable, Hashable {
     package var enqueued = 0
     package var accepted = 0
@@ -15,7 +18,8 @@ package struct Tally: Sendable, Hashable {
     }
 }
 
-/// The states of pushes that are counted for each lane. The database contains these names.
+/// The states of pushes that are counted for each lane (a provider's queue). The database contains
+/// these names.
 package enum TallyState: String, Sendable {
     case enqueued, accepted, expired, failed, cancelled
 

@@ -26,9 +26,9 @@ extension SharedReader {
     /// The password hash of the user that `number` selects; `nil` if there are no users. The same
     /// number selects the same user until that user is changed or deleted.
     ///
-    /// For a sign-in with an unknown name, the server does as much work as for this hash. So the
-    /// duration does not reveal which names exist. Among the selected hashes, each work factor is
-    /// as frequent as among all users. If a user is added, some numbers select this user; all
+    /// For a sign-in with an unknown name, the server does as much work as for this hash. So
+    /// the duration does not reveal which names exist. Among the selected hashes, each work factor
+    /// is as frequent as among all users. If a user is added, some numbers select this user; all
     /// others select the same user as before.
     package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
         guard let last = try await self.number(Self.lastUser) else { return nil }
@@ -49,7 +49,8 @@ extension SharedReader {
         try await self.first(Self.entryNamed, .bytes(self.sealing.index.hash(name)))
     }
 
-    /// Whether this enrolment code exists and is valid, and its user is not disabled.
+    /// Whether this enrolment code exists, has not expired, and belongs to a user who is not
+    /// disabled.
     package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
         try await self.exists(Self.codeInUse, [.bytes(code.bytes), .date(now)])
     }

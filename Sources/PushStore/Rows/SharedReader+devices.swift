@@ -7,7 +7,8 @@ extension SharedReader {
         try await self.all(Self.registeredDevices, [.integer(user)])
     }
 
-    /// The registered device with this id, whoever owns it; `nil` if it does not exist.
+    /// The registered device with this id, which may belong to any user, and its owner. `nil` if
+    /// there is no such device.
     package func device(
         _ id: RegistrationID
     ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
@@ -15,7 +16,8 @@ extension SharedReader {
         return found.map { ($0.owner, $0.device) }
     }
 
-    /// The user's registrations that moved to other accounts after `since`, the newest first.
+    /// The user's registrations whose handles other accounts have registered after `since`, the
+    /// newest first.
     package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
         try await self.all(Self.moved, [.integer(user), .date(since)])
     }
@@ -43,7 +45,8 @@ extension SharedReader {
         try await self.first(Self.deviceOfID, .text(id.description))
     }
 
-    /// The last push of a code to each handle that the user has claimed but not confirmed.
+    /// For each handle that the user's devices have claimed but not confirmed, the last push of a
+    /// code.
     package func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry] {
         try await self.all(Self.claims, [.integer(user)])
     }

@@ -2,7 +2,8 @@ package import Foundation
 package import PushCore
 
 extension SharedReader {
-    /// The apps of these notifications, whoever has sent them; expired ones are left out.
+    /// The app of each of these notifications, whoever has sent it. Expired notifications are left
+    /// out.
     package func apps(of ids: [NotificationID], now: Date) async throws(StoreError) -> [NotificationID: AppName] {
         let found: [NotificationApp] = try await self.all(Self.apps, [.integers(ids.map(\.rawValue)), .date(now)])
         return Dictionary(found.map { ($0.id, $0.app) }) { first, _ in first }
@@ -14,7 +15,8 @@ extension SharedReader {
         try await self.exists(Self.isThere, [.integer(id.rawValue), .date(now), .integer(sender)])
     }
 
-    /// Whether the fan-out may still find devices; `false` if its audience cannot be read.
+    /// Whether the fan-out of a notification may still find devices; `false` if its audience
+    /// cannot be read.
     package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
         try await self.exists(Self.isFanningOut, [.integer(id.rawValue)])
     }
@@ -76,7 +78,8 @@ extension SharedReader {
         try await self.all(Self.recipients, [.integer(id.rawValue), .integer(user), .count(limit)])
     }
 
-    /// The summary of a notification, even after its expiry or recall; `nil` if it is not stored.
+    /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
+    /// stored any more.
     package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
         try await self.first(Self.summary, .integer(id.rawValue))
     }
@@ -92,7 +95,8 @@ extension SharedReader {
         try await self.number(Self.sendTime, [.integer(id.rawValue)]).map(Date.init(milliseconds:))
     }
 
-    /// The last number that the receiver of events has acknowledged; 0 before the first.
+    /// The last number that the receiver of events has acknowledged; 0 if it has acknowledged
+    /// none.
     package func lastDeliveredEvent() async throws(StoreError) -> Int64 { try await self.number(Self.delivered) ?? 0 }
 
     /// The number of the newest entry of the audit. If each writer has its own numbers, this is

@@ -16,7 +16,8 @@ extension SelectedColumn {
     /// The case's name in the style of column names, such as `created_at`.
     package var columnName: String {
         let name = "\(self)"
-        // Underscores come only after lowercase letters: `userID` becomes `user_id`.
+        // An underscore is only inserted between a lowercase and an uppercase letter: `userID`
+        // becomes `user_id`.
         return zip(" \(name)", name).reduce(into: "") { column, letters in
             if letters.1.isUppercase, letters.0.isLowercase { column += "_" }
             column += letters.1.lowercased()
