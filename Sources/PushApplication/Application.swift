@@ -73,7 +73,7 @@ package struct Application: Sendable {
         services.append(HTTPService(server: self.server, manager: manager, logger: logger))
         self.services = ServiceGroup(
             configuration: .init(
-                services: services.map { .init(service: $0) },
+                services: services.map { .init(service: $0, serviceName: "\(type(of: $0))") },
                 gracefulShutdownSignals: signals,
                 logger: logger
             )

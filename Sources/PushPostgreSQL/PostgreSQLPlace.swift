@@ -11,7 +11,7 @@ package struct PostgreSQLPlace: StorePlace {
     /// The reason why the address is invalid; `nil` if it is valid. The reason never quotes the
     /// address, which may contain a password.
     package let fault: String?
-    private var migrations = Migration.allPostgreSQL
+    private let migrations: [Migration]
     private var pool = PoolOptions()
 
     /// Reads an address; `nil` if the text is the path of a file. If the address is invalid, the
@@ -22,6 +22,7 @@ package struct PostgreSQLPlace: StorePlace {
     /// password's file; it throws if other users may read the file.
     package init?(_ text: String, secret: (_ file: String) throws -> String) {
         guard ["://", "@", "password="].contains(where: text.lowercased().contains) else { return nil }
+        self.migrations = Migration.allPostgreSQL
         do throws(AddressError) {
             (self.address, self.fault) = (try DatabaseAddress(text, secret: secret), nil)
         } catch {

@@ -96,7 +96,7 @@ package final class PushLog: Sendable {
     ///
     /// Throws `PushWaitError` after the timeout or if the push is no longer kept, and
     /// `CancellationError` if the task is cancelled.
-    package func acceptedPush(_ number: Int, within time: Duration = .seconds(10)) async throws -> ReceivedPush {
+    package func acceptedPush(_ number: Int, within time: Duration = .seconds(60)) async throws -> ReceivedPush {
         precondition(number > 0, "the first push is number 1")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.waitUntilAccepted(number) }

@@ -26,7 +26,7 @@ struct Exchange: Sendable {
     let requests: AsyncStream<String>
     let loop: EventLoop
 
-    func get(_ path: String = "/", timeout: Duration = .seconds(5)) async -> Result<OutboundResponse, OutboundError> {
+    func get(_ path: String = "/", timeout: Duration = .seconds(60)) async -> Result<OutboundResponse, OutboundError> {
         await self.send(.get, path, timeout: timeout)
     }
 
@@ -35,7 +35,7 @@ struct Exchange: Sendable {
         _ path: String = "/",
         headers: [OutboundRequest.Header] = [],
         body: String = "",
-        timeout: Duration = .seconds(5)
+        timeout: Duration = .seconds(60)
     ) async -> Result<OutboundResponse, OutboundError> {
         guard let url = OutboundURL(self.base + path) else { return .failure(.badRequest("test")) }
         let request = OutboundRequest(method, url, headers: headers, body: Array(body.utf8), timeout: timeout)
@@ -167,7 +167,7 @@ private func write(_ text: String, to stream: SocketStream) async {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
         guard let result = try? bytes.withUnsafeBytes({ try stream.write($0) }) else {
-            guard (try? await stream.waitToWrite(until: .now + .seconds(5))) != nil else { return }
+            guard (try? await stream.waitToWrite(until: .now + .seconds(60))) != nil else { return }
             continue
         }
         bytes = bytes.dropFirst(result)

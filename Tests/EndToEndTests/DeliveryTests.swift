@@ -36,7 +36,7 @@ import Testing
                 stack.providers.apns.pushes.answerNext(status: 503, body: #"{"reason":"Shutdown"}"#)
             }
             let item = try await client.send("x")
-            let accepted = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
+            let accepted = try await stack.providers.apns.pushes.acceptedPush(1)
             #expect(accepted.text.contains(String(item.id)))
             let tries = stack.providers.apns.pushes.received
             #expect(tries.map(\.verdict.status) == [503, 503, 200])
@@ -59,7 +59,7 @@ import Testing
             var received: [String?] = []
             for (number, body) in bodies.enumerated() {
                 #expect(try await stack.send(stack.request("POST", "/api/notifications", body: body)).status == 201)
-                let push = try await stack.providers.apns.pushes.acceptedPush(number + 1, within: .seconds(30))
+                let push = try await stack.providers.apns.pushes.acceptedPush(number + 1)
                 received += [push.request.path.suffix(2).description, push.request.header("apns-push-type")]
             }
             #expect(received[0] == "ab" && received[1] != "voip")
@@ -199,7 +199,7 @@ import Testing
             let posted = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
             let id = try #require(try posted.member("Id"))
             for pushes in [stack.providers.apns.pushes, stack.providers.fcm.pushes, stack.providers.wns.pushes] {
-                let push = try await pushes.acceptedPush(1, within: .seconds(30))
+                let push = try await pushes.acceptedPush(1)
                 let seen = push.text + push.request.path + push.request.headers.map(\.value).joined(separator: " ")
                 #expect(push.text.contains("\(id)"))
                 for canary in canaries { #expect(!seen.contains(canary)) }

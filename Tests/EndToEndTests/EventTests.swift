@@ -68,7 +68,7 @@ import Testing
         try await self.run { stack in
             let device = try await self.register(in: stack)
             let id = try await self.post(in: stack)
-            _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
+            _ = try await stack.providers.apns.pushes.acceptedPush(1)
             #expect(try await stack.send(stack.request("GET", "/api/notifications/\(id)")).status == 200)
             try await eventually { try self.taken.count == 2 }
             let events = try self.taken

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushAPI
+import PushTesting
 import Testing
 
 @testable import PushApplication
@@ -109,5 +110,13 @@ import Testing
             true
         default: false
         }
+    }
+
+    @Test func aLineAboutServicesHasTheirNamesAndNotTheirState() async throws {
+        let log = LogRecorder(logLevel: .debug)
+        try await Stack.run(log: log) { _ in }
+        let lines = log.lines.filter { $0.contains("DeliveryService") }
+        #expect(!lines.isEmpty)
+        #expect(!lines.contains { $0.contains("DeliveryService(") }, "\(lines)")
     }
 }

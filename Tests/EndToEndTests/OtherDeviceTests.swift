@@ -80,8 +80,8 @@ import Testing
             let id = try await self.post(stack, change == .taken ? #","ReadOnce":true"# : "")
             guard case .pushed(id, _) = try await events.next() else { return #expect(Bool(false)) }
             let (apns, fcm) = (stack.providers.apns.pushes, stack.providers.fcm.pushes)
-            #expect(try await apns.acceptedPush(1, within: .seconds(30)).request.header("apns-push-type") == "alert")
-            #expect(try await self.id(fcm.acceptedPush(1, within: .seconds(30))) == id)
+            #expect(try await apns.acceptedPush(1).request.header("apns-push-type") == "alert")
+            #expect(try await self.id(fcm.acceptedPush(1)) == id)
             _ = try await tablet.sync()
             switch change {
             case .read: try await phone.markRead(id)
@@ -99,7 +99,7 @@ import Testing
             // The browser's own fetch changes nothing, so it causes no push.
             guard case .pushed(let look, nil) = try await events.next() else { return #expect(Bool(false)) }
             #expect(look != id)
-            let push = try await fcm.acceptedPush(2, within: .seconds(30))
+            let push = try await fcm.acceptedPush(2)
             #expect(try self.id(push) != id)
             #expect(push.text.contains(change == .recalled ? #""priority":"HIGH""# : #""priority":"NORMAL""#))
             #expect(try await tablet.preview(self.id(push)) == nil)
@@ -111,7 +111,7 @@ import Testing
             // The server sends no push to a device whose own session made the change. Here a
             // publisher or several sessions made it, so the phone gets a push, too.
             case .recalled, .unread:
-                let silent = try await apns.acceptedPush(2, within: .seconds(30)).request
+                let silent = try await apns.acceptedPush(2).request
                 #expect(silent.header("apns-push-type") == "background" && silent.header("apns-priority") == "5")
             case .read, .dismissed, .taken: #expect(apns.received.count == 1)
             }
@@ -129,12 +129,12 @@ import Testing
             try await laptop.register(platform: "wns", handle: stack.providers.wns.makeChannel())
             let id = try await self.post(stack, #","Priority":"normal""#)
             let pushes = [stack.providers.apns.pushes, stack.providers.fcm.pushes, stack.providers.wns.pushes]
-            for log in pushes { _ = try await log.acceptedPush(1, within: .seconds(30)) }
+            for log in pushes { _ = try await log.acceptedPush(1) }
             let request = try stack.request("PATCH", "/api/notifications/\(id)", body: #"{"Read":true}"#)
             #expect(try await stack.send(request).status == 200)
             for log in pushes {
-                let first = try await log.acceptedPush(1, within: .seconds(30))
-                let second = try await log.acceptedPush(2, within: .seconds(30))
+                let first = try await log.acceptedPush(1)
+                let second = try await log.acceptedPush(2)
                 #expect(try self.id(second) != id)
                 #expect(try self.form(first) == self.form(second))
             }

@@ -64,7 +64,7 @@ import Testing
             WebhookSettings(
                 url: self.hook.url,
                 secret: Secret(secret ?? self.hook.secret),
-                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: .seconds(2))
+                connection: ConnectionSettings(caFile: self.fixture.folder.file("ca.pem"), timeout: .seconds(60))
             ),
             on: loop
         )

@@ -35,12 +35,13 @@ struct Rig: Sendable {
     /// Runs the service while `body` runs, with the lanes `apns` and `other`, and `apns/sandbox`
     /// if `hasSandbox`. It uses the fixture's clock unless `now` replaces it.
     ///
-    /// A call to `apns` ends after `timeout`. `ending` may end calls that still run when `body`
+    /// A call to `apns` ends after `timeout`, which no busy machine reaches: such a call would be
+    /// repeated and counted twice. `ending` may end calls that still run when `body`
     /// has returned.
     func run(
         concurrency: Int = 3,
         hasSandbox: Bool = false,
-        timeout: Duration = .seconds(5),
+        timeout: Duration = .seconds(60),
         settings: DeliverySettings = DeliverySettings(),
         settlements: SettlementWatch = SettlementWatch(),
         schedule: ReleaseSchedule = ReleaseSchedule(),
@@ -51,7 +52,7 @@ struct Rig: Sendable {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let first = try self.sender(to: self.apns, on: loop, timeout: timeout)
-        let second = try self.sender(to: self.other, on: loop, timeout: .seconds(5))
+        let second = try self.sender(to: self.other, on: loop, timeout: .seconds(60))
         let third = try self.sender(to: self.sandbox, on: loop, timeout: timeout)
         let platform = Platform("apns")
         var lanes = [

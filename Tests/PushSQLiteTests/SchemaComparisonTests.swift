@@ -82,6 +82,15 @@ import Testing
         #expect("\(try #require(error))".hasSuffix(differences))
     }
 
+    /// Only a database with this digest opens without running all migrations again in memory.
+    @Test func theDigestIsThatOfTheNewestSchema() throws {
+        let digest = try Connection().exclusively { db in
+            try Schema.prepare(db)
+            return try SchemaComparison.digest(db)
+        }
+        #expect(digest == SchemaComparison.newest, "the migrations have changed: set SchemaComparison.newest to this")
+    }
+
     @Test func statisticsDoNotCountAsAChange() throws {
         try self.change("analyze")
         _ = try SQLiteDatabase(path: self.backup).inspect()

@@ -17,7 +17,7 @@ func withProvider<Result: Sendable>(
     defer { try? FileManager.default.removeItem(atPath: path) }
     let loop = try EventLoop(index: 0)
     defer { loop.stop() }
-    return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(10)), loop)
+    return try await body(authority, ConnectionSettings(caFile: path, connections: 2, timeout: .seconds(60)), loop)
 }
 
 /// Options of a simulator that also has names under `*.services.localhost`. libcurl resolves these

@@ -21,7 +21,7 @@ extension SocketStream {
             if isEnough(frames) { return frames }
             let count = try buffer.withUnsafeMutableBytes { try self.read(into: $0) }
             guard let count else {
-                try await self.waitToRead(until: .now + .seconds(10))
+                try await self.waitToRead(until: .now + .seconds(60))
                 continue
             }
             if count == 0 { return frames }

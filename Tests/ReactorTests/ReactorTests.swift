@@ -80,7 +80,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             #expect(try buffer.withUnsafeMutableBytes { try left.read(into: $0) } == nil)
             let other = right.descriptor.number
             async let written = Glibc.write(other, "hello", 5)
-            try await left.waitToRead(until: .now + .seconds(5))
+            try await left.waitToRead(until: .now + .seconds(60))
             #expect(await written == 5)
             // The first wait may end without bytes, because the socket was already writable and
             // was never read before.
@@ -88,7 +88,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                 if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) {
                     return String(decoding: buffer[..<count], as: UTF8.self)
                 }
-                try await left.waitToRead(until: .now + .seconds(5))
+                try await left.waitToRead(until: .now + .seconds(60))
             }
         }
         #expect(received == "hello")
@@ -122,7 +122,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             var counts: [Int] = []
             var buffer = [UInt8](repeating: 0, count: 8)
             while counts.last != 0 {
-                try await left.waitToRead(until: .now + .seconds(5))
+                try await left.waitToRead(until: .now + .seconds(60))
                 if let count = try buffer.withUnsafeMutableBytes({ try left.read(into: $0) }) { counts.append(count) }
             }
             return counts
@@ -172,7 +172,7 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
                         received += count
                         break
                     }
-                    try await left.waitToRead(until: .now + .seconds(5))
+                    try await left.waitToRead(until: .now + .seconds(60))
                 }
                 #expect(try buffer.withUnsafeMutableBytes { try left.read(into: $0) } == nil)
             }

@@ -63,7 +63,7 @@ final class RawClient {
             if let count = try rest.withUnsafeBytes({ try self.stream.write($0) }) {
                 rest.removeFirst(count)
             } else {
-                try await self.stream.waitToWrite(until: .now + .seconds(10))
+                try await self.stream.waitToWrite(until: .now + .seconds(60))
             }
         }
     }
@@ -136,7 +136,7 @@ final class RawClient {
                 self.hasEnded = count == 0
                 return
             }
-            try await self.stream.waitToRead(until: .now + .seconds(10))
+            try await self.stream.waitToRead(until: .now + .seconds(60))
         }
     }
 }

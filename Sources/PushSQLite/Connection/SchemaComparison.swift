@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Cryptography
 internal import Foundation
 internal import Migrations
 internal import PushStore
@@ -28,7 +29,18 @@ enum SchemaComparison {
         func isNamed(as other: Self) -> Bool {
             self.type == other.type && self.name == other.name && self.table == other.table
         }
+
+        /// The object without the comments in its SQL, since they may differ between versions.
+        var withoutComments: Self {
+            Self(type: self.type, name: self.name, table: self.table, sql: self.sql.withoutComments)
+        }
     }
+
+    /// The digest of the schema that all migrations make. A database with this digest needs no
+    /// comparison, which would run all migrations and take longer than most commands.
+    ///
+    /// Another release of SQLite may write the SQL in another form. Such a database is compared.
+    static let newest = "uFcl+JzcbXm/8zX1JVfv7FshLK5Hl0mMbzlDB+P3eKw="
 
     /// The objects that each list of migrations makes, by the hashes of the migrations. A process
     /// computes the objects of a list only once.
@@ -45,13 +57,15 @@ enum SchemaComparison {
     ///
     /// Also checks nothing if a migration of the database is not in `migrations`, or has changed.
     static func check(_ db: Database, _ migrations: [Migration]) throws {
-        let found = try Self.objects(db)
-        if found.isEmpty { return }
-        guard found.contains(where: { $0.type == "table" && $0.name == "migration" }) else {
+        let all = try Self.objects(db)
+        if all.isEmpty { return }
+        guard all.contains(where: { $0.type == "table" && $0.name == "migration" }) else {
             throw StoreError.unusable(reason: "the file is not a database of sealpost")
         }
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
+        if applied.hashes.count == Migration.all.count, Self.digest(all) == Self.newest { return }
+        let found = Set(all.map(\.withoutComments))
         // The order of the migrations' runs matters, since it determines the order of columns.
         let names = try db.all("select name from migration order by rowid") { $0.text(0) }
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
@@ -65,30 +79,38 @@ enum SchemaComparison {
         throw StoreError.changedSchema(differences)
     }
 
+    /// Returns the digest of the database's schema.
+    static func digest(_ db: Database) throws -> String { try self.digest(self.objects(db)) }
+
     // MARK: - Private
+
+    /// The length before each text separates the texts.
+    private static func digest(_ objects: [Object]) -> String {
+        let texts = objects.flatMap { [$0.type, $0.name, $0.table, $0.sql] }
+        let list = texts.map { "\($0.utf8.count):\($0)" }.joined()
+        return Data(SHA256.hash(data: Data(list.utf8))).base64EncodedString()
+    }
 
     private static func expected(of migrations: [Migration]) throws -> Set<Object> {
         let hashes = migrations.map(\.hash)
         if let objects = Self.known.withLock({ $0[hashes] }) { return objects }
         let objects = try Connection().exclusively { db in
             try Schema.prepare(db, migrations)
-            return try Self.objects(db)
+            return Set(try Self.objects(db).map(\.withoutComments))
         }
         Self.known.withLock { $0[hashes] = objects }
         return objects
     }
 
-    /// The objects of the schema. Tables of `analyze` are left out, since they can have no
-    /// triggers. Comments are removed, since they may differ between versions.
-    private static func objects(_ db: Database) throws -> Set<Object> {
+    /// The objects of the schema, in a fixed order. Tables of `analyze` are left out, since they
+    /// can have no triggers.
+    private static func objects(_ db: Database) throws -> [Object] {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
-            where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))
+            where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by type, name, tbl_name, sql
             """
-        return Set(
-            try db.all(prepared: sql) { row in
-                Object(type: row.text(0), name: row.text(1), table: row.text(2), sql: row.text(3).withoutComments)
-            }
-        )
+        return try db.all(prepared: sql) { row in
+            Object(type: row.text(0), name: row.text(1), table: row.text(2), sql: row.text(3))
+        }
     }
 }
