@@ -118,7 +118,7 @@ let package = Package(
             "PushServer",
             [
                 "Bytes", "CResources", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore",
-                "SocketHTTP", cryptography, httpTypes, logging,
+                "Reactor", "SocketHTTP", cryptography, httpTypes, logging,
             ],
             exclude: ["Console/page", "openapi.json"]
         ),

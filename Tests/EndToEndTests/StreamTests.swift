@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import PushCore
 import PushServer
@@ -7,6 +8,7 @@ import Reactor
 import Testing
 
 @testable import PushApplication
+@testable import PushSQLite
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -169,6 +171,30 @@ import Testing
             try await eventually {
                 try await streams.open().head.hasPrefix("HTTP/1.1 200 ")
             }
+        }
+    }
+
+    /// While the database's writer is busy, one of the streams has the turn to make pushes due,
+    /// and all others wait for it.
+    @Test func aStreamThatIsClosedBeforeItsTurnNoLongerCounts() async throws {
+        try await self.withStreams(heartbeat: .seconds(3600)) { streams in
+            _ = try await streams.register()
+            let store = try #require(streams.stack.application.store as? SQLiteStore)
+            let release = DispatchSemaphore(value: 0)
+            let (begun, signal) = AsyncStream<Void>.makeStream()
+            async let held = store.writer.write { _ in
+                signal.finish()
+                return release.wait(timeout: .now() + 60)
+            }
+            for await _ in begun {}
+            var clients: [StreamClient] = []
+            for _ in 0..<StreamHub.maximumPerUser { clients.append(try await streams.listen()) }
+            for client in clients { client.close() }
+            try await eventually {
+                try await streams.open().head.hasPrefix("HTTP/1.1 200 ")
+            }
+            release.signal()
+            #expect(try await held == .success)
         }
     }
 

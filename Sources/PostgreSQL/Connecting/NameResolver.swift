@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import Reactor
 
 /// Resolves hosts' names, and caches their addresses for 30 s. Each lookup has its own thread,
@@ -34,7 +34,7 @@ final class NameResolver: @unchecked Sendable {
         if let end = entry.end, end > self.loop.now { return completion(entry.addresses) }
         self.entries[name, default: entry].waiting.append(completion)
         guard entry.waiting.isEmpty else { return }
-        Thread.detachNewThread { [loop] in
+        detachThread { [loop] in
             let addresses = Self.resolve(name)
             loop.execute { [weak self] in self?.take(addresses, of: name) }
         }

@@ -6,6 +6,7 @@ import PushCore
 import PushSQLite
 import PushServer
 import PushStore
+import Reactor
 import Synchronization
 
 extension ApplicationParts {
@@ -123,7 +124,7 @@ extension ApplicationParts {
 /// Runs blocking work on a new thread.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+        detachThread { continuation.resume(with: Result { try work() }) }
     }
 }
 

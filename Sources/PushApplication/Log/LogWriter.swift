@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Reactor
 import Synchronization
 
 /// The only thread that writes the log. So no other thread waits for the reader of standard error,
@@ -41,7 +42,7 @@ package final class LogWriter: Sendable {
 
     /// Writes lines to `descriptor`, which must stay open as long as the process runs.
     init(descriptor: Int32) {
-        Thread.detachNewThread { self.work(descriptor) }
+        detachThread { self.work(descriptor) }
     }
 
     /// The number of lines that were dropped.

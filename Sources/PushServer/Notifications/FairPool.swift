@@ -1,6 +1,6 @@
-internal import Foundation
 internal import Glibc
 internal import PushAPI
+internal import Reactor
 internal import Synchronization
 
 /// A few threads that run slow work of users, so that no event loop waits for the work. The users
@@ -85,7 +85,7 @@ private final class PoolWorker: TaskExecutor {
             state.jobs.append(job)
             return !state.isRunning
         }
-        if mustStart { Thread.detachNewThread { self.work() } }
+        if mustStart { detachThread { self.work() } }
     }
 
     private func work() {

@@ -1,6 +1,6 @@
-internal import Foundation
 internal import Glibc
 internal import PushAPI
+internal import Reactor
 internal import Synchronization
 
 /// A few threads that hash passwords, so that sign-ins never use all cores, and need memory only
@@ -35,7 +35,7 @@ final class HashingPool: Sendable {
                 refuse: { continuation.resume(returning: nil) }
             )
             switch self.queue.withLock({ $0.add(job, requester) }) {
-            case .starts: Thread.detachNewThread { self.work(beginningWith: job) }
+            case .starts: detachThread { self.work(beginningWith: job) }
             case .waits(let loser): loser?.refuse()
             case .full: job.refuse()
             }

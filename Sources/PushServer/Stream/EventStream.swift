@@ -29,8 +29,8 @@ struct EventStream: Sendable {
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay before a second search for pushes to this stream. The delivery may have set a
-    /// push aside, because the stream was not open yet.
+    /// The delay before a second search for pushes to this stream. The delivery may have begun to
+    /// send a push just before the stream opened, and may have set this push aside just after.
     private static let missedCheckDelay = Duration.seconds(1)
     /// The number of sent events that a stream remembers. Several devices of the user may share
     /// the stream, each with a push of the same event; the stream sends the event only once.
@@ -40,25 +40,23 @@ struct EventStream: Sendable {
     func run(_ writer: BodyWriter) async throws {
         self.subscription.mailbox.attach { writer.ring() }
         try await writer.write(Self.greeting)
-        var isOwed = await !self.open()
+        var isNew = true
+        var search = await self.makeDue(&isNew)
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
-        var missedCheck: ContinuousClock.Instant? = .now + Self.missedCheckDelay
         while true {
             let (events, needsRevalidation) = self.subscription.mailbox.take()
             guard try await self.mayDeliver(events, needsRevalidation) else { return }
             try await self.send(events, after: &sent, to: writer)
-            switch try await writer.wait(until: min(beat, missedCheck ?? beat)) {
+            switch try await writer.wait(until: min(beat, search ?? beat)) {
             case .rung: continue
             case .serverStops: return
-            case .timedOut where missedCheck.map { $0 < beat } == true:
-                missedCheck = nil
-                try await self.checkForMissed(&isOwed)
+            case .timedOut where search.map { $0 < beat } == true:
+                search = await self.makeDue(&isNew)
             case .timedOut:
-                missedCheck = nil
                 guard try await self.isStillAllowed() else { return }
                 try await writer.write(Self.heartbeat)
-                try await self.checkForMissed(&isOwed)
+                search = await self.makeDue(&isNew)
                 beat = .now + self.handler.settings.streamHeartbeat
             }
         }
@@ -115,52 +113,34 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open. Two kinds of pushes to the devices then become
-    /// due: those that waited for a stream, and those that the previous stream may have lost.
-    /// Returns `false` if the store fails.
-    private func open() async -> Bool {
-        await self.makeDue { store, devices, user, now in
-            try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
-        }
-    }
-
-    /// Makes pushes due by calling `body`. Returns `false` if the store fails.
-    private func makeDue(
-        _ body: (any DeviceStore, [RegistrationID], Int64, Date) async throws -> Int
-    ) async -> Bool {
+    /// Makes pushes due that wait for a stream. Returns the time of the next call; `nil` means
+    /// that the next heartbeat calls again.
+    ///
+    /// While the stream is new, also tells the store that the stream is open, and makes pushes due
+    /// that the previous stream may have lost. If another stream of the user has the turn, does
+    /// nothing: the caller waits for the turn at the connection, and so notices a client that
+    /// leaves.
+    private func makeDue(_ isNew: inout Bool) async -> ContinuousClock.Instant? {
+        let (store, user) = (self.handler.store, self.caller.user.id)
+        if let turn = self.handler.turns.take(ofUser: user, now: .now) { return turn }
+        let (start, now) = (ContinuousClock.now, self.handler.now())
+        var count = 0
+        defer { self.handler.turns.end(ofUser: user, count: count, start: start, now: .now) }
         do {
-            let user = self.caller.user.id
-            while let turn = self.handler.turns.take(ofUser: user, now: .now) { try await Task.sleep(until: turn) }
-            let start = ContinuousClock.now
-            var count = 0
-            defer { self.handler.turns.end(ofUser: user, count: count, start: start, now: .now) }
-            count = try await body(
-                self.handler.store,
-                self.devices,
-                user,
-                self.handler.now()
-            )
+            if isNew {
+                count = try await store.streamOpened(for: self.devices, ofUser: user, after: self.last, now: now)
+            } else if try await self.reader.isAnythingWaiting(for: self.devices, now: now) {
+                count = try await store.makeDue(for: self.devices, ofUser: user, after: nil, now: now)
+            }
             if count > 0 { self.handler.workIsWaiting() }
-            return true
-        } catch is CancellationError {
-            return false
+            defer { isNew = false }
+            return isNew ? .now + Self.missedCheckDelay : nil
         } catch {
-            // The next heartbeat tries again.
             self.handler.logger.warning(
                 "event stream catch-up failed; the next heartbeat retries",
                 metadata: ["error": "\(error)"]
             )
-            return false
-        }
-    }
-
-    /// Searches for pushes that wait for a stream. The delivery may have begun to send a push just
-    /// before the stream opened, and may have set this push aside just after.
-    private func checkForMissed(_ isOwed: inout Bool) async throws {
-        if isOwed { isOwed = await !self.open() }
-        guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }
-        _ = await self.makeDue { store, devices, user, now in
-            try await store.makeDue(for: devices, ofUser: user, after: nil, now: now)
+            return nil
         }
     }
 }
