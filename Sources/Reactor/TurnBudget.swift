@@ -25,7 +25,7 @@ package final class TurnBudget {
     private var job: UInt64 = 0
     private var steps = 0
     private var bytes = 0
-    private var start: ContinuousClock.Instant?
+    @exclusivity(unchecked) private var start: ContinuousClock.Instant?
 
     package init(on loop: EventLoop) {
         self.loop = loop

@@ -18,10 +18,10 @@ final class Connection {
     let stream: any ByteStream
     let limits: ServerLimits
     let loopState: LoopConnections
-    var state = ConnectionState.idle
-    var input = InputBuffer()
-    var output: [UInt8] = []
-    var body = BodyState.whole
+    @exclusivity(unchecked) var state = ConnectionState.idle
+    @exclusivity(unchecked) var input = InputBuffer()
+    @exclusivity(unchecked) var output: [UInt8] = []
+    @exclusivity(unchecked) var body = BodyState.whole
     let budget: TurnBudget
 
     private let responder: any Responder
@@ -33,7 +33,7 @@ final class Connection {
     /// In the state `idle`, the instant at which it began; in `reading`, the deadline for the
     /// head. It is not a part of `state`, because an enum that contains an instant is slow to
     /// copy.
-    var mark: ContinuousClock.Instant
+    @exclusivity(unchecked) var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
     init(
