@@ -27,7 +27,8 @@ final class Connection {
     private let responder: any Responder
     private let peer: PeerAddress
     private let proxies: TrustedProxies
-    var parser: HeadParser
+    private let memory = ConnectionMemory()
+    @exclusivity(unchecked) var parser: HeadParser
     /// The number of answered requests.
     private(set) var served = 0
     /// In the state `idle`, the instant at which it began; in `reading`, the deadline for the
@@ -143,7 +144,8 @@ final class Connection {
             loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,
             isEncrypted: self.stream.isEncrypted,
-            proxies: self.proxies
+            proxies: self.proxies,
+            memory: self.memory
         )
     }
 

@@ -177,6 +177,15 @@ package final class RequestHead: Sendable {
 
     /// Names and values of all fields in the order of the request, for logs and tests.
     package var fields: [(name: String, value: String)] {
+    /// Calls `body` with the bytes of the field's value. Returns `nil`, and does not call `body`,
+    /// if the field is missing or occurs more than once.
+    package func withOnlyValue<Value>(of name: HTTPField.Name, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
+        var (count, value) = (0, ByteRange(0, 0))
+        self.parts.forEachValue(of: name.canonicalName) { (count, value) = (count + 1, $0) }
+        guard count == 1 else { return nil }
+        return self.parts.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[value.range])) }
+    }
+
         self.parts.lines.map { (self.string($0.name), self.string($0.value)) }
     }
 
