@@ -41,7 +41,7 @@ package final class TurnBudget {
             self.job = self.loop.jobNumber
             self.steps = 1
             self.bytes = bytes
-            self.start = nil
+            if self.start != nil { self.start = nil }
         }
     }
 

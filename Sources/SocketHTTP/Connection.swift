@@ -139,7 +139,9 @@ final class Connection {
         self.state = .handling
         return Request(
             head: head,
-            body: RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self),
+            body: head.body == .none
+                ? self.loopState.emptyBody
+                : RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self),
             peer: self.peer,
             loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,

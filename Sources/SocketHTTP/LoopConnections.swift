@@ -26,7 +26,10 @@ final class LoopConnections: @unchecked Sendable {
     @exclusivity(unchecked) var spares = SpareBuffers()
     /// The memory of the last answer, which the next answer reuses: the connections of a loop
     /// answer one after the other.
-    var spareOutput: [UInt8] = []
+    @exclusivity(unchecked) var spareOutput: [UInt8] = []
+
+    /// The body of all requests without one. It has no state that changes.
+    let emptyBody = RequestBody([])
 
     init(loop: EventLoop) {
         self.loop = loop
