@@ -41,8 +41,11 @@
     /// Without the label, `write("…")` would call this function, and not that for a
     /// `StaticString`.
     package mutating func write(string text: String) {
-        var text = text
-        text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }
+        // The storage is contiguous except for strings of Objective-C. A variable for `withUTF8`
+        // would count a reference.
+        if text.utf8.withContiguousStorageIfAvailable({ self.write(UnsafeRawBufferPointer($0)) }) == nil {
+            self.write(Array(text.utf8))
+        }
     }
 
     /// Writes `count` bytes, all of which `fill` must initialise.
@@ -60,14 +63,15 @@
         guard rest >= 10 else { return self.write(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)) }
         var count = 1
         var above = rest
-        while above >= 100 { (above, count) = (above / 100, count + 2) }
-        if above >= 10 { count += 1 }
+        while above >= 10_000 { (above, count) = (above / 10_000, count + 4) }
+        count += above >= 1000 ? 3 : above >= 100 ? 2 : above >= 10 ? 1 : 0
         var end = self.take(count) + count
-        while rest > 0 {
-            end -= 1
-            end.initialize(to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
+        while rest >= 10 {
+            end -= 2
+            end.put(pair: rest % 100)
+            rest /= 100
         }
+        if rest > 0 { (end - 1).initialize(to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)) }
     }
 
     /// Returns a pointer to the next `count` bytes, which count as written.
@@ -75,6 +79,19 @@
         precondition(count >= 0 && count <= self.end - self.next, "more is written than was reserved")
         defer { self.next += count }
         return self.next
+    }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+    /// Writes the two digits of a number below 100.
+    @inline(__always)
+    package func put(pair number: UInt) {
+        let digits: StaticString = """
+            0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+            5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+            """
+        let pair = digits.utf8Start + Int(truncatingIfNeeded: number % 100) &* 2
+        UnsafeMutableRawPointer(self).copyMemory(from: pair, byteCount: 2)
     }
 }
 

@@ -23,19 +23,21 @@ package struct CivilTime: Sendable, Hashable {
     /// that a leap day comes last.
     package init(secondsSince1970 seconds: Int) {
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-        let rest = seconds - days * 86_400
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        self.day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        self.month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        self.year = yearOfEra + era * 400 + (self.month <= 2 ? 1 : 0)
-        // Day 0 was a Thursday.
-        self.weekday = ((days + 4) % 7 + 7) % 7
-        (self.hour, self.minute, self.second) = (rest / 3600, rest / 60 % 60, rest % 60)
+        // The numbers below are small. In 32 bits and without checks for overflow, their divisions
+        // take half the instructions.
+        let rest = UInt32(truncatingIfNeeded: seconds &- days &* 86_400)
+        let dayOfEra = UInt32(truncatingIfNeeded: shifted &- era &* 146_097)
+        let yearOfEra = (dayOfEra &- dayOfEra / 1460 &+ dayOfEra / 36_524 &- dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra &- (365 &* yearOfEra &+ yearOfEra / 4 &- yearOfEra / 100)
+        let shiftedMonth = (5 &* dayOfYear &+ 2) / 153
+        self.day = Int(dayOfYear &- (153 &* shiftedMonth &+ 2) / 5 &+ 1)
+        self.month = Int(shiftedMonth < 10 ? shiftedMonth &+ 3 : shiftedMonth &- 9)
+        self.year = Int(yearOfEra) + era * 400 + (self.month <= 2 ? 1 : 0)
+        // Each era begins with a Wednesday, since it has a whole number of weeks.
+        self.weekday = Int((dayOfEra &+ 3) % 7)
+        (self.hour, self.minute, self.second) = (Int(rest / 3600), Int(rest / 60 % 60), Int(rest % 60))
     }
 
     /// Returns `nil` if the day or the time does not exist; a leap second, 60, is the first second
@@ -77,32 +79,32 @@ package struct CivilTime: Sendable, Hashable {
     /// Writes the text of `rfc3339`, 20 bytes.
     package func writeRFC3339(to writer: inout ByteWriter) {
         writer.write(filling: "0000-00-00T00:00:00Z") { text in
-            text.put(self.year / 100, at: 0)
-            text.put(self.year, at: 2)
-            text.put(self.month, at: 5)
-            text.put(self.day, at: 8)
+            (text + 0).put(self.year / 100)
+            (text + 2).put(self.year)
+            (text + 5).put(self.month)
+            (text + 8).put(self.day)
             self.putClock(in: text + 11)
         }
     }
 
     /// Writes the text of `imfFixdate`, 29 bytes.
     package func writeIMFFixdate(to writer: inout ByteWriter) {
-        writer.write(Self.weekdays[self.weekday])
-        writer.write(filling: ", 00 ") { $0.put(self.day, at: 2) }
-        writer.write(Self.months[self.month - 1])
-        writer.write(filling: " 0000 00:00:00 GMT") { text in
-            text.put(self.year / 100, at: 1)
-            text.put(self.year, at: 3)
-            self.putClock(in: text + 6)
+        writer.write(filling: "Sun, 00 Jan 0000 00:00:00 GMT") { text in
+            text.put(Self.name(ofWeekday: self.weekday))
+            (text + 5).put(self.day)
+            (text + 8).put(Self.name(ofMonth: self.month - 1))
+            (text + 12).put(self.year / 100)
+            (text + 14).put(self.year)
+            self.putClock(in: text + 17)
         }
     }
 
     /// Writes the digits of hour, minute and second between their colons.
     @inline(__always)
     private func putClock(in text: UnsafeMutablePointer<UInt8>) {
-        text.put(self.hour, at: 0)
-        text.put(self.minute, at: 3)
-        text.put(self.second, at: 6)
+        (text + 0).put(self.hour)
+        (text + 3).put(self.minute)
+        (text + 6).put(self.second)
     }
 
     private static func text(_ write: (inout ByteWriter) -> Void) -> String {
@@ -111,10 +113,17 @@ package struct CivilTime: Sendable, Hashable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    static let months: [StaticString] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-    private static let weekdays: [StaticString] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+    /// The three letters of a month; January is 0.
+    static func name(ofMonth month: Int) -> UnsafeBufferPointer<UInt8> {
+        let names: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+        return UnsafeBufferPointer(start: names.utf8Start + month * 3, count: 3)
+    }
+
+    /// The three letters of a weekday; Sunday is 0.
+    private static func name(ofWeekday weekday: Int) -> UnsafeBufferPointer<UInt8> {
+        let names: StaticString = "SunMonTueWedThuFriSat"
+        return UnsafeBufferPointer(start: names.utf8Start + weekday * 3, count: 3)
+    }
 }
 
 extension ByteWriter {
@@ -131,9 +140,13 @@ extension ByteWriter {
 extension UnsafeMutablePointer<UInt8> {
     /// Writes the last two digits of `number`.
     @inline(__always)
-    fileprivate func put(_ number: Int, at index: Int) {
-        let number = UInt(truncatingIfNeeded: number.magnitude) % 100
-        self[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / 10)
-        self[index + 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10)
+    fileprivate func put(_ number: Int) {
+        self.put(pair: number.magnitude % 100)
+    }
+
+    /// Writes three letters.
+    @inline(__always)
+    fileprivate func put(_ letters: UnsafeBufferPointer<UInt8>) {
+        for index in 0..<3 { self[index] = letters[index] }
     }
 }

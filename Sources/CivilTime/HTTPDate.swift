@@ -27,7 +27,7 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         guard
             clock.count == 3, let hour = Self.number(clock[0]), let minute = Self.number(clock[1]),
             let second = Self.number(clock[2]), let day = Self.number(day), let year = Self.number(year),
-            let month = CivilTime.months.firstIndex(where: { $0.withUTF8Buffer(month.elementsEqual) }),
+            let month = (0..<12).first(where: { month.elementsEqual(CivilTime.name(ofMonth: $0)) }),
             let time = CivilTime(
                 year: year >= 100 ? year : Self.fullYear(ofTwoDigits: year),
                 month: month + 1,

@@ -19,5 +19,19 @@ package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStrin
         self.init(rawValue: number)
     }
 
+    /// Reads a number as `description` writes it. Returns `nil` for any other spelling of the
+    /// number.
+    package init?(digits: UnsafeBufferPointer<UInt8>) {
+        // 19 digits do not overflow.
+        guard digits.count <= 19, digits.first != 0x30 else { return nil }
+        var number: UInt64 = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            number = number &* 10 &+ UInt64(digit &- 0x30)
+        }
+        guard let value = Int64(exactly: number) else { return nil }
+        self.init(rawValue: value)
+    }
+
     package var description: String { String(self.rawValue) }
 }

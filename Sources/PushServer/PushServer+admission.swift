@@ -15,15 +15,26 @@ extension PushServer {
         let request = exchange.request
         self.identityField?.countIfIgnored(in: request)
         self.forwarding.check(request)
-        let caller = try self.authenticator.caller(
-            by: self.credentials(of: request, for: found),
-            from: request.origin,
-            reader: self.readers[request.loopIndex].immediate,
-            term: exchange.term,
-            now: now
-        )
+        let caller =
+            try self.callerByLastToken(of: exchange, now: now)
+            ?? self.authenticator.caller(
+                by: self.credentials(of: request, for: found),
+                from: request.origin,
+                reader: self.readers[request.loopIndex].immediate,
+                term: exchange.term,
+                now: now,
+                hash: { LastToken.hash($0, of: request) }
+            )
         if let caller { try self.checkVoucher(of: caller, request) }
         return caller
+    }
+
+    /// The cached caller of a request that has the same token as the last request of its
+    /// connection. If a proxy may name the user, the field `Authorization` alone does not identify
+    /// the caller.
+    private func callerByLastToken(of exchange: Exchange, now: Date) -> Caller? {
+        guard self.identityField == nil, let token = LastToken.fingerprint(of: exchange.request) else { return nil }
+        return self.authenticator.cachedCaller(with: token, term: exchange.term, now: now)
     }
 
     func signIn(_ request: Request, for found: RouteTable.Match, now: Date) async throws -> Caller {

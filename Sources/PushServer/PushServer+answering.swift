@@ -61,8 +61,8 @@ extension PushServer {
         }
     }
 
-    private func reply(with step: Step, to context: RequestContext, in exchange: Exchange) -> Reply {
-        switch step {
+    private func reply(with step: consuming Step, to context: RequestContext, in exchange: Exchange) -> Reply {
+        switch consume step {
         case .answer(let response): .now(self.envelope.finish(response, of: context, in: exchange))
         case .read(let pending, let then): .wait(ReadWait(self, pending, then: then, context, exchange))
         case .work(let work): .later { await self.run(work, for: context, in: exchange) }

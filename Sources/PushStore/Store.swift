@@ -39,7 +39,7 @@ extension Store {
 ///
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
-package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
+package protocol StoreReader: AnyObject, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
     /// The reader for the first step of a fetch, if the store can answer without waiting for a
     /// network; otherwise `nil`.
     var immediate: (any ImmediateReader)? { get }
@@ -59,7 +59,7 @@ package protocol StoreReader: AccountReader, NotificationReader, OutboxReader, E
 /// A call of an `async` function costs some 500 instructions, even if the function does not wait.
 /// A fetch usually makes several such nested calls. Through these functions, a fetch makes no
 /// `async` call.
-package protocol ImmediateReader: Sendable {
+package protocol ImmediateReader: AnyObject, Sendable {
     /// The user with this name, like the function of `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 

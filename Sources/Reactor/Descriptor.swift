@@ -15,7 +15,7 @@ package enum WaitError: Error, Hashable {
 package final class Descriptor: ReadinessHandler {
     /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
     /// another file.
-    package private(set) var number: Int32
+    @exclusivity(unchecked) package private(set) var number: Int32
     package let loop: EventLoop
 
     private var token: WatchToken?
@@ -123,7 +123,7 @@ private final class Side {
     private var ended: WaitError?
     /// The waiter is resumed exactly once: `resume` removes it from this property first, and
     /// closing the descriptor ends a wait that is still there.
-    private var waiter: Waiter?
+    @exclusivity(unchecked) private var waiter: Waiter?
     private var timer: LoopTimer?
 
     init(loop: EventLoop) {

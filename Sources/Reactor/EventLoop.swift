@@ -31,18 +31,22 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: Confined to the thread
 
+    // `@exclusivity(unchecked)` saves a check of 65 instructions at each access; a request makes
+    // thirty. It is safe here and in the other classes of an event loop: only the loop's thread
+    // uses these properties, and no function of another object runs during an access.
+
     private var isStopping = false
     /// The number of the running job. A task that was suspended continues in a new job, so it
     /// finds a new number.
-    package private(set) var jobNumber: UInt64 = 1
-    private var ready = JobQueue<UnownedJob>()
+    @exclusivity(unchecked) package private(set) var jobNumber: UInt64 = 1
+    @exclusivity(unchecked) private var ready = JobQueue<UnownedJob>()
     /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
-    private var yielded = JobQueue<Waiter>()
+    @exclusivity(unchecked) private var yielded = JobQueue<Waiter>()
     /// The start of the current turn (the work until the next wait for events): exact enough for
     /// deadlines.
-    package private(set) var now = ContinuousClock.now
-    private var watches = WatchTable()
-    private var timers = TimerQueue()
+    @exclusivity(unchecked) package private(set) var now = ContinuousClock.now
+    @exclusivity(unchecked) private var watches = WatchTable()
+    @exclusivity(unchecked) private var timers = TimerQueue()
     private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
 
     /// Starts the thread.

@@ -8,8 +8,8 @@ internal import HeapModule
 package final class LoopTimer {
     private let loop: EventLoop
     private let action: () -> Void
-    private var deadline: ContinuousClock.Instant?
-    private var earliestEntry: ContinuousClock.Instant?
+    @exclusivity(unchecked) private var deadline: ContinuousClock.Instant?
+    @exclusivity(unchecked) private var earliestEntry: ContinuousClock.Instant?
 
     fileprivate private(set) var isAbandoned = false
 

@@ -25,7 +25,7 @@ package final class TurnBudget {
     private var job: UInt64 = 0
     private var steps = 0
     private var bytes = 0
-    private var start: ContinuousClock.Instant?
+    @exclusivity(unchecked) private var start: ContinuousClock.Instant?
 
     package init(on loop: EventLoop) {
         self.loop = loop
@@ -41,7 +41,7 @@ package final class TurnBudget {
             self.job = self.loop.jobNumber
             self.steps = 1
             self.bytes = bytes
-            self.start = nil
+            if self.start != nil { self.start = nil }
         }
     }
 

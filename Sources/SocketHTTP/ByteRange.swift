@@ -21,11 +21,27 @@ struct ByteRange: Sendable, Hashable {
 extension Span<UInt8> {
     /// Whether the bytes of `range` equal `text`, ignoring case; `text` must be in lower case.
     func equals(_ range: ByteRange, anyCase text: StaticString) -> Bool {
-        guard range.count == text.utf8CodeUnitCount else { return false }
-        for offset in 0..<range.count where self[range.start + offset].lowercased != text.utf8Start[offset] {
-            return false
+        self.equals(range, anyCase: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Whether the bytes of `range` equal `text`, ignoring case; `text` must be in lower case.
+    ///
+    /// The loop compares eight bytes at a time, since a request has some ten lookups of field
+    /// names.
+    func equals(_ range: ByteRange, anyCase text: UnsafeRawBufferPointer) -> Bool {
+        guard range.count == text.count else { return false }
+        return self.extracting(range.range).withUnsafeBytes { bytes in
+            var index = 0
+            while index + 8 <= bytes.count {
+                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                guard word.lowercased == text.loadUnaligned(fromByteOffset: index, as: UInt64.self) else {
+                    return false
+                }
+                index += 8
+            }
+            while index < bytes.count, bytes[index].lowercased == text[index] { index += 1 }
+            return index == bytes.count
         }
-        return true
     }
 
     /// Whether the bytes of `range` are exactly `text`.
@@ -59,5 +75,17 @@ extension Span<UInt8> {
 
     func string(_ range: ByteRange) -> String {
         self.extracting(range.range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension UInt64 {
+    /// These eight bytes with each of `A` to `Z` in lower case.
+    fileprivate var lowercased: UInt64 {
+        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        // Without their high bits, the bytes are so small that no addition carries into the next
+        // byte. Each addition sets the high bit of the bytes from `A` on, or of those above `Z`.
+        let low = self & ~highs
+        let isUppercase = (low &+ ones &* (0x80 - 0x41)) & ~(low &+ ones &* (0x7F - 0x5A)) & ~self & highs
+        return self | isUppercase &>> 2
     }
 }

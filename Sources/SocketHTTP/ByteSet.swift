@@ -31,8 +31,11 @@ extension Span<UInt8> {
     func isFieldValue(_ range: ByteRange) -> Bool {
         self.extracting(range.range).withUnsafeBytes { bytes in
             let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            guard bytes.count >= 8 else { return bytes.allSatisfy(\.isFieldValue) }
             var index = 0
-            while index + 8 <= bytes.count {
+            while index < bytes.count {
+                // The last eight bytes may overlap the eight before them.
+                index = min(index, bytes.count - 8)
                 let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 // These expressions set the high bit of each byte that is below 0x20 or is DEL. A
                 // borrow can set the high bit of another byte, too, but never clears one. So if a
@@ -44,7 +47,7 @@ extension Span<UInt8> {
                 }
                 index += 8
             }
-            return bytes[index...].allSatisfy(\.isFieldValue)
+            return true
         }
     }
 }

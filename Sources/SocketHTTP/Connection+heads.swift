@@ -2,9 +2,10 @@ internal import Reactor
 
 /// Waits for requests, and reads their heads.
 extension Connection {
-    /// The event that the connection must await before its next step.
+    /// The event that the connection must await before its next step. The deadline is not a part
+    /// of it, because an enum that contains an instant is slow to copy.
     enum Pause {
-        case input(until: ContinuousClock.Instant)
+        case input
         /// The other tasks of the event loop run before the next step.
         case turn
     }
@@ -30,7 +31,7 @@ extension Connection {
             switch self.fill() {
             case .bytes: continue
             case .ended: throw .silent
-            case .nothing: return .input(until: self.headDeadline())
+            case .nothing: return .input
             }
         }
     }
@@ -38,7 +39,7 @@ extension Connection {
     func resume(_ waiter: Waiter, after pause: Pause) {
         switch pause {
         case .turn: self.loopState.loop.afterOthers(resume: waiter)
-        case .input(let deadline): self.stream.whenReadable(until: deadline, resume: waiter)
+        case .input: self.stream.whenReadable(until: self.headDeadline(), resume: waiter)
         }
     }
 

@@ -18,22 +18,23 @@ final class Connection {
     let stream: any ByteStream
     let limits: ServerLimits
     let loopState: LoopConnections
-    var state = ConnectionState.idle
-    var input = InputBuffer()
-    var output: [UInt8] = []
-    var body = BodyState.whole
+    @exclusivity(unchecked) var state = ConnectionState.idle
+    @exclusivity(unchecked) var input = InputBuffer()
+    @exclusivity(unchecked) var output: [UInt8] = []
+    @exclusivity(unchecked) var body = BodyState.whole
     let budget: TurnBudget
 
     private let responder: any Responder
     private let peer: PeerAddress
     private let proxies: TrustedProxies
-    var parser: HeadParser
+    private let memory = ConnectionMemory()
+    @exclusivity(unchecked) var parser: HeadParser
     /// The number of answered requests.
     private(set) var served = 0
     /// In the state `idle`, the instant at which it began; in `reading`, the deadline for the
     /// head. It is not a part of `state`, because an enum that contains an instant is slow to
     /// copy.
-    var mark: ContinuousClock.Instant
+    @exclusivity(unchecked) var mark: ContinuousClock.Instant
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
     init(
@@ -138,12 +139,15 @@ final class Connection {
         self.state = .handling
         return Request(
             head: head,
-            body: RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self),
+            body: head.body == .none
+                ? self.loopState.emptyBody
+                : RequestBody(framing: head.body, limit: self.limits.bodyBytes, connection: self),
             peer: self.peer,
             loopIndex: self.loopState.loop.index,
             certificateName: self.stream.certificateName,
             isEncrypted: self.stream.isEncrypted,
-            proxies: self.proxies
+            proxies: self.proxies,
+            memory: self.memory
         )
     }
 

@@ -162,7 +162,8 @@ struct HeadParser {
 
     private mutating func readField(_ bytes: Span<UInt8>, _ line: ByteRange) throws(Refusal) {
         guard self.parts.lines.count < self.limits.headerCount else { throw .headerTooLarge }
-        var index = bytes.end(of: line) { ByteSet.token.contains($0) }
+        // Nearly all bytes of names are letters, for which the first check is faster.
+        var index = bytes.end(of: line) { $0.isLetter || ByteSet.token.contains($0) }
         // A continuation of a folded line begins with a space, so that its field name is empty.
         guard index > line.start, index < line.end, bytes[index] == UInt8(ascii: ":") else {
             throw .badRequest("A field name is invalid.")

@@ -22,11 +22,14 @@ final class LoopConnections: @unchecked Sendable {
     private var nextSearch = ContinuousClock.now
     private var isClosed = false
     /// All connections share this encoder, because its line `Date` is the same for all of them.
-    var encoder = ResponseEncoder()
-    var spares = SpareBuffers()
+    @exclusivity(unchecked) var encoder = ResponseEncoder()
+    @exclusivity(unchecked) var spares = SpareBuffers()
     /// The memory of the last answer, which the next answer reuses: the connections of a loop
     /// answer one after the other.
-    var spareOutput: [UInt8] = []
+    @exclusivity(unchecked) var spareOutput: [UInt8] = []
+
+    /// The body of all requests without one. It has no state that changes.
+    let emptyBody = RequestBody([])
 
     init(loop: EventLoop) {
         self.loop = loop

@@ -13,6 +13,8 @@ package final class Request {
     /// Whether this connection uses TLS. `false` if the client uses TLS only to a proxy.
     package let isEncrypted: Bool
     private let proxies: TrustedProxies
+    /// The memory of the connection.
+    package let memory: ConnectionMemory
 
     package init(
         head: RequestHead,
@@ -21,7 +23,8 @@ package final class Request {
         loopIndex: Int,
         certificateName: String? = nil,
         isEncrypted: Bool = false,
-        proxies: TrustedProxies = .none
+        proxies: TrustedProxies = .none,
+        memory: ConnectionMemory = ConnectionMemory()
     ) {
         self.head = head
         self.body = body
@@ -30,6 +33,7 @@ package final class Request {
         self.certificateName = certificateName
         self.isEncrypted = isEncrypted
         self.proxies = proxies
+        self.memory = memory
     }
 
     /// Whether the other end of the connection is a trusted proxy, which may name the client.

@@ -57,16 +57,13 @@ struct RequestParts: Sendable {
 
     func forEachValue(of canonicalName: String, _ body: (ByteRange) -> Void) {
         guard self.nameLengths & Self.lengthBit(canonicalName.utf8.count) != 0 else { return }
-        var canonicalName = canonicalName
-        canonicalName.withUTF8 { wanted in
+        // The storage is contiguous: all names are native strings. A variable for `withUTF8` would
+        // count a reference.
+        canonicalName.utf8.withContiguousStorageIfAvailable { wanted in
             let (bytes, lines) = (self.bytes.span, self.lines.span)
             for number in lines.indices where lines[number].name.count == wanted.count {
                 let line = lines[number]
-                // Field names are tokens, so this way of lowercasing suffices; `wanted` is in
-                // lower case.
-                var index = 0
-                while index < wanted.count, bytes[line.name.start + index].lowercased == wanted[index] { index += 1 }
-                if index == wanted.count { body(line.value) }
+                if bytes.equals(line.name, anyCase: UnsafeRawBufferPointer(wanted)) { body(line.value) }
             }
         }
     }
@@ -170,9 +167,23 @@ package final class RequestHead: Sendable {
     package var namesItsPage: Bool { self.parts.namesItsPage }
 
     package func count(of name: HTTPField.Name) -> Int {
+        self.count(canonicalName: name.canonicalName)
+    }
+
+    /// The number of lines with this field name, which must be in lower case.
+    func count(canonicalName: String) -> Int {
         var count = 0
-        self.parts.forEachValue(of: name.canonicalName) { _ in count += 1 }
+        self.parts.forEachValue(of: canonicalName) { _ in count += 1 }
         return count
+    }
+
+    /// Calls `body` with the bytes of the field's value. Returns `nil`, and does not call `body`,
+    /// if the field is missing or occurs more than once.
+    package func withOnlyValue<Value>(of name: HTTPField.Name, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
+        var (count, value) = (0, ByteRange(0, 0))
+        self.parts.forEachValue(of: name.canonicalName) { (count, value) = (count + 1, $0) }
+        guard count == 1 else { return nil }
+        return self.parts.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[value.range])) }
     }
 
     /// Names and values of all fields in the order of the request, for logs and tests.

@@ -70,6 +70,9 @@ struct RequestTarget: Sendable, Hashable {
         while index < end, bytes[index] != UInt8(ascii: "?") {
             let byte = bytes[index]
             switch byte {
+            // A fast path for nearly all bytes of paths.
+            case _ where byte.isLetterOrDigit:
+                hasOther = true
             case UInt8(ascii: "/"):
                 try self.checkSegment(dots: dots, hasOther: hasOther)
                 dots = 0

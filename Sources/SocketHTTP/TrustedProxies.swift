@@ -51,7 +51,7 @@ package struct TrustedProxies: Sendable {
     /// The name of the field if the head has it, but the peer is not trusted, so that the server
     /// ignores the field. `nil` otherwise.
     func ignoredField(of head: RequestHead, from peer: PeerAddress) -> String? {
-        guard !self.contains(peer), !head.values(canonicalName: self.field.canonicalName).isEmpty else { return nil }
+        guard head.count(canonicalName: self.field.canonicalName) > 0, !self.contains(peer) else { return nil }
         return self.field.rawValue
     }
 

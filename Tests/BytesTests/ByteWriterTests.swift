@@ -36,6 +36,13 @@ import Testing
         }
     }
 
+    @Test func eachPairOfDigitsIsWritten() {
+        for number in 0..<20_000 {
+            guard self.text(upTo: 20, { $0.write(decimal: number) }) != "> \(number)" else { continue }
+            Issue.record("\(number)")
+        }
+    }
+
     @Test func reservedBytesMayStayUnused() {
         #expect(self.text(upTo: 1000) { _ in } == "> ")
         #expect(self.text(upTo: 0) { $0.write("") } == "> ")

@@ -131,7 +131,7 @@ import Testing
             request: Request(head: head, body: RequestBody([]), peer: .unknown, loopIndex: 0),
             id: RequestID(),
             caller: Caller(try await self.fixture.storage.user("ada")),
-            parameter: "",
+            parameter: 0..<0,
             reader: self.fixture.storage.reader,
             now: self.fixture.clock.now,
             isStrict: false

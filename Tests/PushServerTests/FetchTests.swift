@@ -72,7 +72,8 @@ import Testing
 
     @Test(arguments: [
         "0", "-1", "1", "x", "1.0", "1e3", "0x1", "%20", "%FF", "9223372036854775807", "9223372036854775808",
-        "99999999999999999999", "1,2", "\u{60}".addingPercentEncoding(withAllowedCharacters: []) ?? "",
+        "9999999999999999999", "99999999999999999999", "1,2",
+        "\u{60}".addingPercentEncoding(withAllowedCharacters: []) ?? "",
     ])
     func anInvalidIDIsNotFound(id: String) async throws {
         try await self.get("/api/notifications/\(id)").expectProblem(.notFound)

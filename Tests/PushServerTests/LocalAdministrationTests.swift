@@ -287,7 +287,7 @@ import Testing
             request: Request(head: head, body: RequestBody([]), peer: .process(user: 0), loopIndex: 0),
             id: RequestID(),
             caller: nil,
-            parameter: "1",
+            parameter: (head.path.utf8.count - 1)..<head.path.utf8.count,
             reader: self.fixture.storage.reader,
             now: self.fixture.storage.now,
             isStrict: false

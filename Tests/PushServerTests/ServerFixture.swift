@@ -191,6 +191,7 @@ struct ServerFixture: Sendable {
         loop: Int = 0,
         client: PeerAddress = .unknown,
         certificate: String? = nil,
+        memory: ConnectionMemory = ConnectionMemory(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         try await self.send(
@@ -202,6 +203,7 @@ struct ServerFixture: Sendable {
             loop: loop,
             client: client,
             certificate: certificate,
+            memory: memory,
             sourceLocation: sourceLocation
         )
     }
@@ -216,6 +218,7 @@ struct ServerFixture: Sendable {
         loop: Int = 0,
         client: PeerAddress = .unknown,
         certificate: String? = nil,
+        memory: ConnectionMemory = ConnectionMemory(),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Response {
         var lines = ["\(method.rawValue) \(target) HTTP/1.1", "Host: sealpost.test"]
@@ -229,7 +232,8 @@ struct ServerFixture: Sendable {
             body: RequestBody(bytes),
             peer: client,
             loopIndex: loop,
-            certificateName: certificate
+            certificateName: certificate,
+            memory: memory
         )
         let response = await self.server.respond(to: request).response
         response.expectEnvelope(sourceLocation: sourceLocation)

@@ -49,6 +49,42 @@ import Testing
         }
     }
 
+    /// A connection remembers the token that it has sent last. All other fields, and a token that
+    /// has ended, must have the same answers as on a new connection.
+    @Test func aConnectionThatSendsItsTokenAgainIsStillCheckedAtEachRequest() async throws {
+        let connection = ConnectionMemory()
+        func name(_ fields: String...) async throws -> String? {
+            let headers = fields.map { ("Authorization", $0) }
+            return try await self.fixture.send(
+                .get,
+                Paths.currentSession,
+                user: nil,
+                headers: headers,
+                memory: connection
+            ).json["Name"]?.text
+        }
+        let (alice, paul) = ("Bearer \(try await self.signIn())", "Bearer \(try await self.signIn("paul"))")
+        for _ in 0..<3 { #expect(try await name(alice) == "alice") }
+        for _ in 0..<2 { #expect(try await name(paul) == "paul") }
+        for wrong in [String(paul.dropLast()), "\(paul)a", "\(paul.dropLast())\(paul.last == "a" ? "b" : "a")", ""] {
+            #expect(try await name(paul) == "paul")
+            #expect(try await name(wrong) == nil)
+        }
+        #expect(try await name(paul) == "paul")
+        #expect(try await name(paul, paul) == nil)
+        #expect(try await name() == nil)
+        #expect(try await name(paul) == "paul")
+        #expect(try await name(ServerFixture.basic("alice")) == "alice")
+        #expect(try await name(alice) == "alice")
+        let headers = [("Authorization", alice)]
+        let end = try await self.fixture.send(.delete, Paths.currentSession, user: nil, headers: headers)
+        #expect(end.status == .noContent)
+        #expect(try await name(alice) == nil)
+        #expect(try await name(paul) == "paul")
+        self.fixture.clock.advance(by: 400 * 86_400)
+        #expect(try await name(paul) == nil)
+    }
+
     private func lastUse(of token: String) async throws -> Date? {
         let tokens = try await self.fixture.storage.reader.tokens(
             of: nil,

@@ -5,8 +5,12 @@ package import Testing
 
 /// A reader that forwards each read to another reader. It answers asynchronously, as over a
 /// network.
-package struct WaitingReader<Base: StoreReader>: StoreReader {
+package final class WaitingReader<Base: StoreReader>: StoreReader {
     fileprivate let base: Base
+
+    fileprivate init(base: Base) {
+        self.base = base
+    }
 
     package var immediate: (any ImmediateReader)? { nil }
 

@@ -1,3 +1,4 @@
+import Bytes
 import HTTPTypes
 import Testing
 
@@ -94,6 +95,26 @@ import Testing
         #expect(isValue([]))
         #expect(!isValue([0x20, 0x20, 0x00, 0x20, 0x7F, 0x20, 0x20, 0x09, 0xFF]))
         #expect(isValue([0x09, 0xFF, 0x80, 0x21, 0x7E, 0x20, 0x20, 0x09, 0xFF]))
+    }
+
+    /// The comparison takes eight bytes at a time. The test puts each byte at each place of short
+    /// names.
+    @Test func aNameEqualsOnlyItselfInAnyCase() {
+        for count in 1...17 {
+            for place in 0..<count {
+                for wanted in "amz-09~^_".utf8 {
+                    var name = [UInt8](repeating: UInt8(ascii: "q"), count: count)
+                    name[place] = wanted
+                    for byte in UInt8.min ... .max {
+                        var bytes = [UInt8](repeating: UInt8(ascii: "Q"), count: count)
+                        bytes[place] = byte
+                        let isEqual = name.withUnsafeBytes { bytes.span.equals(ByteRange(0, count), anyCase: $0) }
+                        guard isEqual != (byte.lowercased == wanted) else { continue }
+                        Issue.record("\(byte) at \(place) of \(count)")
+                    }
+                }
+            }
+        }
     }
 
     @Test func theTablesHoldExactlyTheGrammar() {

@@ -37,8 +37,9 @@ package struct Span: Sendable, Hashable {
     package let isFailed: Bool
 }
 
-/// A span that has begun.
-package struct OpenSpan: Sendable {
+/// A span that has begun. It is a class, because an optional struct that contains an instant is
+/// slow to copy, and most requests have no span.
+package final class OpenSpan: Sendable {
     /// The context for spans within this one: their parent is this span.
     package let context: TraceContext
     fileprivate let parent: SpanID?

@@ -33,9 +33,14 @@ final class BodyCache: Sendable {
         var isOld = false
     }
 
-    fileprivate struct Entry {
+    /// It is a class, so that a fetch copies only a reference.
+    fileprivate final class Entry: Sendable {
         let notification: StoredNotification
         let body: SecretBytes
+
+        init(notification: StoredNotification, body: SecretBytes) {
+            (self.notification, self.body) = (notification, body)
+        }
     }
 
     private final class Loop: Sendable {

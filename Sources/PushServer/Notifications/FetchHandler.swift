@@ -56,23 +56,24 @@ final class FetchHandler: Handler {
     }
 
     /// The answer with a notification. Throws a `not-found` problem if the notification is missing
-    /// or the user may not see it.
+    /// or the user may not see it. It is inlined, so that no optional notification is copied.
+    @inline(__always)
     private func answer(
         _ id: NotificationID,
         _ found: StoredNotification?,
         _ context: RequestContext
     ) throws -> Step {
-        let user = try context.user
-        let found = try self.visible.visible(found, to: user)
-        if found.isReadOnce { return .work { try await self.lease(id, found, to: user, context) } }
-        return .answer(try self.show(id, found, to: user, context))
+        let caller = try context.known
+        guard let found, caller.user.mayUse(found.app) else { throw Problem(.notFound) }
+        if found.isReadOnce { return .work { try await self.lease(id, found, to: caller.user, context) } }
+        return .answer(try self.show(id, found, to: caller, context))
     }
 
     /// The answer with a payload that may be fetched again.
     private func show(
         _ id: NotificationID,
         _ found: StoredNotification,
-        to user: User,
+        to caller: Caller,
         _ context: RequestContext
     ) throws -> Response {
         let view = try self.visible.view(of: id, found, for: context)
@@ -88,7 +89,7 @@ final class FetchHandler: Handler {
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
-            self.store.recordFetches(of: [id], by: user.id, now: context.now)
+            self.store.recordFetches(of: [id], by: caller.user.id, now: context.now)
         }
         return response
     }

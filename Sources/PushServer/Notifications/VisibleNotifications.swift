@@ -18,12 +18,18 @@ struct VisibleNotifications: Sendable {
         let id = try self.id(in: context)
         let sends = user.role.includes(.publisher)
         let fetch = NotificationFetch(id, for: user.id, alsoAsSender: sends, now: context.now)
-        return (id, try self.visible(try await context.reader.notification(fetch), to: user))
+        guard let found = try await context.reader.notification(fetch), user.mayUse(found.app) else {
+            throw Problem(.notFound)
+        }
+        return (id, found)
     }
 
     /// The id in the path. Throws a `not-found` problem if the segment is not an id.
     func id(in context: RequestContext) throws(Problem) -> NotificationID {
-        guard let id = NotificationID(context.parameter) else { throw Problem(.notFound) }
+        // A string of the parameter would cost more than this reading of its digits.
+        guard let id = context.withParameter({ NotificationID(digits: $0) }) ?? NotificationID(context.parameter) else {
+            throw Problem(.notFound)
+        }
         return id
     }
 
@@ -45,13 +51,6 @@ struct VisibleNotifications: Sendable {
         let sender = user.role.seesAll ? nil : user.id
         guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
         return id
-    }
-
-    /// Returns `found`, the notification that the store has found. Throws a `not-found` problem if
-    /// `found` is `nil`, or the user may not use the notification's app.
-    func visible(_ found: StoredNotification?, to user: User) throws(Problem) -> StoredNotification {
-        guard let found, user.mayUse(found.app) else { throw Problem(.notFound) }
-        return found
     }
 
     /// A notification as the caller sees it, with the device key that the request names.

@@ -23,7 +23,6 @@ final class Allowance: Sendable {
                     seen = current
                     if !isDone { continue }
                 }
-                policy.source.excess.wrappingAdd(1, ordering: .relaxed)
                 return Self.state(policy, used: used, isExceeded: true)
             }
             let (isDone, current) = self.exchange(seen, for: now + taken)

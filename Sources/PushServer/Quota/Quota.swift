@@ -75,13 +75,14 @@ struct QuotaPolicy: Sendable {
     let requests: Int
     /// The window of each server in seconds: the quota's window times the number of servers.
     let window: Int
-    /// The role's quota, which this policy was made from, and which counts refused requests.
-    let source: RoleQuota
+    let kind: Quota.Kind
+    let role: Role
 
-    init(_ quota: Quota, of source: RoleQuota, servers: Int) {
+    // The policy contains no reference, since every request copies it several times.
+    init(_ quota: Quota, _ kind: Quota.Kind, of role: Role, servers: Int) {
         self.requests = quota.requests
         self.window = quota.window * servers
-        self.source = source
+        (self.kind, self.role) = (kind, role)
         // Because of the ranges of `Quota`, the interval is at least 10 nanoseconds, and the
         // tolerance at most 64 days.
         self.interval = Int64(self.window) * 1_000_000_000 / Int64(quota.requests)
@@ -90,22 +91,34 @@ struct QuotaPolicy: Sendable {
 
     /// The largest used part of a quota, in nanoseconds: a whole quota and, for `requests`, the
     /// debt of another whole quota. A longer time than that means that the clock was set back.
-    var most: Int64 { self.source.kind == .changes ? self.tolerance : 2 * self.tolerance }
+    var most: Int64 { self.kind == .changes ? self.tolerance : 2 * self.tolerance }
 
     /// Writes the response fields about the quota, which have less than 200 bytes.
     func write(_ state: State, to writer: inout ByteWriter) {
         writer.write("RateLimit-Policy: ")
-        writer.write(self.source.name)
+        writer.write(self.role.inQuotes)
         writer.write(";q=")
         writer.write(decimal: self.requests)
         writer.write(";w=")
         writer.write(decimal: self.window)
         writer.write("\r\nRateLimit: ")
-        writer.write(self.source.name)
+        writer.write(self.role.inQuotes)
         writer.write(";r=")
         writer.write(decimal: state.remaining)
         writer.write(";t=")
         writer.write(decimal: state.seconds)
         writer.write("\r\n")
+    }
+}
+
+extension Role {
+    /// The name for response fields, as a constant that needs no copy.
+    fileprivate var inQuotes: StaticString {
+        switch self {
+        case .device: #""device""#
+        case .viewer: #""viewer""#
+        case .publisher: #""publisher""#
+        case .admin: #""admin""#
+        }
     }
 }

@@ -13,7 +13,10 @@ struct CallerQuota: Sendable {
     var most: Int? { self.source.policy?.requests }
 
     func take(now: Date) -> QuotaPolicy.State? {
-        self.source.policy.map { self.allowance.take($0, now: now) }
+        guard let policy = self.source.policy else { return nil }
+        let state = self.allowance.take(policy, now: now)
+        if state.isExceeded { self.source.excess.wrappingAdd(1, ordering: .relaxed) }
+        return state
     }
 
     /// Charges the quota as for `requests` further requests, for example because the answer is a

@@ -7,8 +7,7 @@ internal import Synchronization
 final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 
-    /// The role's name in quotes, for response fields.
-    let name: [UInt8]
+    private let role: Role
     let kind: Quota.Kind
     private let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
@@ -19,7 +18,7 @@ final class RoleQuota: Sendable {
 
     init(_ quota: Quota?, role: Role, kind: Quota.Kind = .requests, servers: ServerCount = ServerCount()) {
         self.kind = kind
-        self.name = Array("\"\(role.rawValue)\"".utf8)
+        self.role = role
         self.servers = servers
         self.word = Atomic(Self.word(quota))
     }
@@ -31,10 +30,7 @@ final class RoleQuota: Sendable {
             requests: Int(word >> Self.windowBits),
             window: Int(word & (1 << Self.windowBits - 1))
         )
-        // The number of servers is read here: if the policy read it through `source`, each use
-        // would change the reference count of `source`.
-        let servers = self.servers.current
-        return quota.map { QuotaPolicy($0, of: self, servers: servers) }
+        return quota.map { QuotaPolicy($0, self.kind, of: self.role, servers: self.servers.current) }
     }
 
     /// Replaces the quota; the new one applies to each request that begins later. The part of the

@@ -12,8 +12,8 @@ final class RequestContext {
     let id: RequestID
     /// The caller; `nil` only on routes that anybody may call.
     let caller: Caller?
-    /// The segment of the request's path that stands for the route's `{id}`.
-    let parameter: String
+    /// The place in the request's path of the segment that stands for the route's `{id}`.
+    private let place: Range<Int>
     /// The store's reader for the event loop of the connection.
     let reader: any StoreReader
     /// The time of the request, in whole milliseconds, as the database stores times.
@@ -26,7 +26,7 @@ final class RequestContext {
         request: Request,
         id: RequestID,
         caller: Caller?,
-        parameter: String,
+        parameter place: Range<Int>,
         reader: any StoreReader,
         now: Date,
         isStrict: Bool
@@ -34,10 +34,24 @@ final class RequestContext {
         self.request = request
         self.id = id
         self.caller = caller
-        self.parameter = parameter
+        self.place = place
         self.reader = reader
         self.now = now
         self.isStrict = isStrict
+    }
+
+    /// The segment of the request's path that stands for the route's `{id}`. It is decoded; empty
+    /// if it is not percent-encoded UTF-8.
+    var parameter: String {
+        self.withParameter { parameter in
+            let text = String(decoding: parameter, as: UTF8.self)
+            return parameter.contains(UInt8(ascii: "%")) ? text.removingPercentEncoding ?? "" : text
+        }
+    }
+
+    /// Calls `read` with the bytes of the parameter, which may be percent-encoded.
+    func withParameter<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) -> Value {
+        self.request.head.withPath { read(UnsafeBufferPointer(rebasing: $0[self.place])) }
     }
 
     /// The caller. Throws an `unauthorized` problem if there is none.

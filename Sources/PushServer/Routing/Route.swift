@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Foundation
+internal import Glibc
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
@@ -209,10 +210,12 @@ extension UnsafeBufferPointer<UInt8> {
     /// Whether this path contains `text`, which must be in lower case, at the index `start`.
     func has(_ text: [UInt8], at start: Int, in spelling: Spelling) -> Bool {
         guard text.count <= self.count - start else { return false }
-        for index in text.indices {
-            let byte = self[start + index]
-            guard byte == text[index] || spelling == .anyCase && byte.lowercased == text[index] else { return false }
+        // Fast path: nearly all clients write the path as it is documented.
+        let isExact = text.withUnsafeBytes { text in
+            // An empty text may have no address.
+            guard let wanted = text.baseAddress, let base = self.baseAddress else { return true }
+            return memcmp(wanted, base + start, text.count) == 0
         }
-        return true
+        return isExact || spelling == .anyCase && text.indices.allSatisfy { self[start + $0].lowercased == text[$0] }
     }
 }

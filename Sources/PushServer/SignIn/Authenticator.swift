@@ -73,7 +73,7 @@ package final class Authenticator: Sendable {
     /// `reader` is the reader of the connection's event loop, or `nil` if that reader may wait.
     /// Wrong credentials count against the address `origin`. `term` is the term of the credential
     /// lease in which the request began; the term ends when the lease expires. If there is a lease
-    /// but no term, the cache is not used.
+    /// but no term, the cache is not used. `hash` computes the fingerprint of a token.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, which does not tell what is wrong, and
     /// `TryLater` after too many such problems.
@@ -82,25 +82,23 @@ package final class Authenticator: Sendable {
         from origin: @autoclosure () -> PeerAddress?,
         reader: (any ImmediateReader)?,
         term: CredentialLease.Term?,
-        now: Date
+        now: Date,
+        hash: (Substring) -> Fingerprint = { Fingerprint(of: $0) }
     ) throws -> Caller? {
-        let mayRemember = self.lease == nil || term != nil
         switch credentials {
         case .basic(let field):
-            guard mayRemember else { return nil }
+            guard self.mayUseCache(in: term) else { return nil }
             return self.cache.caller(for: self.cache.key(ofBasic: field, from: origin()), now: now)
         case .bearer(let text):
             // The hash by which the store finds the token is also the key in the cache, so that
             // the token is hashed only once.
-            let token = Fingerprint(of: text)
-            let key = self.cache.key(of: token)
-            if mayRemember, let caller = self.cache.caller(for: key, now: now), self.isCurrent(caller) {
-                return caller
-            }
+            let token = hash(text)
+            if let caller = self.cachedCaller(with: token, term: term, now: now) { return caller }
             // Returns `nil` for a token of an issuer: its verification may have to wait for the
             // issuer's keys, so `signIn` does it.
             if self.issuer != nil, SignedToken.looksLike(text) { return nil }
             guard let reader else { return nil }
+            let key = self.cache.key(of: token)
             let start = self.moment(of: key)
             let found = BearerToken(String(text)) == nil ? nil : try reader.user(withToken: token, now: now)
             let caller = found.map { self.remember($0, for: key, since: start, now: now) }
@@ -115,6 +113,18 @@ package final class Authenticator: Sendable {
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         }
     }
+
+    /// The cached caller with this token; `nil` if the cache does not contain the token. `term` is
+    /// the same as for `caller`.
+    func cachedCaller(with token: Fingerprint, term: CredentialLease.Term?, now: Date) -> Caller? {
+        guard
+            self.mayUseCache(in: term), let caller = self.cache.caller(for: self.cache.key(of: token), now: now),
+            self.isCurrent(caller)
+        else { return nil }
+        return caller
+    }
+
+    private func mayUseCache(in term: CredentialLease.Term?) -> Bool { self.lease == nil || term != nil }
 
     /// The caller with these credentials. Unlike `caller`, this method waits, for example for the
     /// hash of a password, which is computed off the event loop. Throws as `caller` does, and also

@@ -89,9 +89,7 @@ final class CredentialCache: Sendable {
     }
 
     private func shard(of credentials: Fingerprint) -> Shard {
-        // The fingerprint is a hash of the credentials, so any of its bytes spreads the
-        // credentials evenly over the shards.
-        self.shards[credentials.withUnsafeBytes { Int($0[0]) } % Self.shardCount]
+        self.shards[Int(truncatingIfNeeded: credentials.part % UInt64(Self.shardCount))]
     }
 }
 

@@ -31,16 +31,17 @@ extension StoredNotification {
         guard try !isRecipient || row.integer(FetchColumn.mac) == macs.recipient(of: id.rawValue, user: user) else {
             throw StoreError.damaged(row: "a recipient of notification \(id)")
         }
+        let isReadOnce = try row.flag(FetchColumn.isReadOnce)
         self.init(
             sender: try row.integer(FetchColumn.senderID),
             app: AppName(stored: try row.optionalText(FetchColumn.app)),
             sealedPayload: try row.bytes(FetchColumn.payload),
             isStoredByClients: try row.flag(FetchColumn.isStoredByClients),
-            isReadOnce: try row.flag(FetchColumn.isReadOnce),
+            isReadOnce: isReadOnce,
             isRecipient: isRecipient,
             readAt: try row.optionalDate(FetchColumn.readAt),
             fetchedAt: try row.optionalDate(FetchColumn.fetchedAt),
-            leasedUntil: try row.optionalDate(FetchColumn.leasedUntil),
+            leasedUntil: isReadOnce ? try row.optionalDate(FetchColumn.leasedUntil) : nil,
             createdAt: try row.date(FetchColumn.createdAt),
             expiresAt: try row.date(FetchColumn.expiresAt),
             changedAt: try row.date(FetchColumn.changedAt)
