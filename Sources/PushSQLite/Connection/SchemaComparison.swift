@@ -79,17 +79,13 @@ enum SchemaComparison {
         throw StoreError.changedSchema(differences)
     }
 
-    /// Returns the digest of the database's schema.
-    static func digest(_ db: Database) throws -> String { try self.digest(self.objects(db)) }
+    /// The digest of a schema. The length before each text separates the texts.
+    static func digest(_ objects: [Object]) -> String {
+        let texts = objects.flatMap { [$0.type, $0.name, $0.table, $0.sql] }.map { "\($0.utf8.count):\($0)" }
+        return Data(SHA256.hash(data: Data(texts.joined().utf8))).base64EncodedString()
+    }
 
     // MARK: - Private
-
-    /// The length before each text separates the texts.
-    private static func digest(_ objects: [Object]) -> String {
-        let texts = objects.flatMap { [$0.type, $0.name, $0.table, $0.sql] }
-        let list = texts.map { "\($0.utf8.count):\($0)" }.joined()
-        return Data(SHA256.hash(data: Data(list.utf8))).base64EncodedString()
-    }
 
     private static func expected(of migrations: [Migration]) throws -> Set<Object> {
         let hashes = migrations.map(\.hash)
@@ -104,7 +100,7 @@ enum SchemaComparison {
 
     /// The objects of the schema, in a fixed order. Tables of `analyze` are left out, since they
     /// can have no triggers.
-    private static func objects(_ db: Database) throws -> [Object] {
+    static func objects(_ db: Database) throws -> [Object] {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
             where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by type, name, tbl_name, sql

@@ -34,7 +34,7 @@ extension Writer {
         try self.wiper.requireFile()
         try self.lock.requireFile()
         // SQLite never replaces the log while a connection is open: checkpoints keep the file.
-        guard FileIdentity(at: self.wiper.logPath) != self.logFile else { return }
+        guard fileNumbers(at: self.wiper.logPath) != self.logFile else { return }
         // Only this connection can still read the removed log. If the checkpoint fails, or a
         // report prevents it, the error is the same: the next start lacks what the log had.
         _ = try? self.onConnection(self.checkpoint)

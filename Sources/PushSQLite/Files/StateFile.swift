@@ -34,29 +34,15 @@ func requireStateFile(_ descriptor: Int32, at path: String) throws(StoreError) {
 
 /// Whether the path still names this open file, and not another file or none.
 private func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
-    FileIdentity(of: descriptor).map { $0 == FileIdentity(at: path) } == true
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && fileNumbers(at: path) == [status.st_dev, status.st_ino]
 }
 
-/// The device and the number of a file. While the file is open, no other file can get both, even
-/// if the file was removed.
-struct FileIdentity: Equatable {
-    private let device: dev_t
-    private let number: ino_t
-
-    /// `nil` if the path names no file.
-    init?(at path: String) {
-        self.init { stat(path, &$0) }
-    }
-
-    init?(of descriptor: Int32) {
-        self.init { fstat(descriptor, &$0) }
-    }
-
-    private init?(_ read: (inout stat) -> Int32) {
-        var status = stat()
-        guard read(&status) == 0 else { return nil }
-        (self.device, self.number) = (status.st_dev, status.st_ino)
-    }
+/// The numbers of the device and of the file that the path names now; `nil` if it names none.
+/// While a file is open, no other file can get both, even if the file was removed.
+func fileNumbers(at path: String) -> [UInt]? {
+    var status = stat()
+    return stat(path, &status) == 0 ? [status.st_dev, status.st_ino] : nil
 }
 
 /// The numbers of a device as the kernel writes them in the files of /proc. The bits are those of
