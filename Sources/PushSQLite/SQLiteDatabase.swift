@@ -9,9 +9,7 @@ internal import SQLite
 package struct SQLiteDatabase: StorePlace {
     package let path: String
 
-    package init(path: String) {
-        self.path = path
-    }
+    package init(path: String) { self.path = path }
 
     package var description: String { self.path }
 

@@ -87,9 +87,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    package func makeReader() throws(StoreError) -> any StoreReader {
-        try self.makeSQLiteReader()
-    }
+    package func makeReader() throws(StoreError) -> any StoreReader { try self.makeSQLiteReader() }
 
     func makeSQLiteReader() throws(StoreError) -> SQLiteReader {
         do {

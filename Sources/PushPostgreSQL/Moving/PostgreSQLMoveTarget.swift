@@ -170,9 +170,7 @@ package struct PostgreSQLMoveTarget {
 package struct MoveFailure: Error, CustomStringConvertible {
     package let description: String
 
-    package init(_ description: String) {
-        self.description = description
-    }
+    package init(_ description: String) { self.description = description }
 }
 
 /// The row of the table `move`. It says which database was moved into this database, and whether

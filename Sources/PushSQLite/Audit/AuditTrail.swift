@@ -79,7 +79,5 @@ struct AuditTrail: Sendable {
 
 extension AuditLink {
     /// Reads the columns `number, chain`.
-    fileprivate init(_ row: borrowing DirectRow) {
-        self.init(number: row.integer(0), code: row.data(1))
-    }
+    fileprivate init(_ row: borrowing DirectRow) { self.init(number: row.integer(0), code: row.data(1)) }
 }

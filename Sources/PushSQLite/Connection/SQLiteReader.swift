@@ -101,9 +101,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     }
 
     /// Allows reads again after `hold`.
-    func release() {
-        self.lock.unlock()
-    }
+    func release() { self.lock.unlock() }
 
     // MARK: - Private
 

@@ -36,9 +36,7 @@ final class TransactionNotes: Sendable {
     }
 
     /// Clears the values, because the transaction has ended, or a savepoint in it was rolled back.
-    func forget() {
-        self.state.withLock { $0 = State() }
-    }
+    func forget() { self.state.withLock { $0 = State() } }
 }
 
 extension TallyCount {

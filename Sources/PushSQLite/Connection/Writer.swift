@@ -132,9 +132,7 @@ final class Writer: Sendable {
     }
 
     /// Makes `reader` end its read transaction before each checkpoint.
-    func willHold(_ reader: SQLiteReader) {
-        self.state.withLock { $0.readers.append(reader) }
-    }
+    func willHold(_ reader: SQLiteReader) { self.state.withLock { $0.readers.append(reader) } }
 
     /// The number of jobs that wait for a transaction.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }

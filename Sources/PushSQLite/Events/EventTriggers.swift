@@ -13,9 +13,7 @@ struct EventTriggers {
 
     private let kinds: Set<PushEvent.Kind>
 
-    init(_ kinds: Set<PushEvent.Kind>) {
-        self.kinds = kinds
-    }
+    init(_ kinds: Set<PushEvent.Kind>) { self.kinds = kinds }
 
     /// Creates the triggers, and determines the first event number of this process. `db` must be
     /// the connection that writes.

@@ -85,9 +85,7 @@ final class LockFile: Sendable {
         return fcntl(descriptor, command, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
     }
 
-    deinit {
-        self.release()
-    }
+    deinit { self.release() }
 
     /// Writes a stamp for the next process. Without a stamp, or with an empty one, the next
     /// process assumes that the database was not closed properly.

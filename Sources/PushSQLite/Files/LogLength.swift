@@ -36,7 +36,5 @@ final class LogLength: Sendable {
     }
 
     /// Sets the number of pages to zero, because the log was restarted.
-    func reset() {
-        self.count.store(0, ordering: .relaxed)
-    }
+    func reset() { self.count.store(0, ordering: .relaxed) }
 }

@@ -48,9 +48,7 @@ final class PageWiper: Sendable {
         self.state = Mutex(State(descriptor: descriptor))
     }
 
-    deinit {
-        self.close()
-    }
+    deinit { self.close() }
 
     /// Closes the file. Call it after SQLite has closed the database.
     func close() {
@@ -82,9 +80,7 @@ final class PageWiper: Sendable {
 
     /// Records that all pages are wiped. Call it if the last process has wiped the file, and
     /// nobody has written to the file since.
-    func recordAllPagesKnown() {
-        self.state.withLock { $0.unknown = nil }
-    }
+    func recordAllPagesKnown() { self.state.withLock { $0.unknown = nil } }
 
     // MARK: Wiping
 

@@ -43,9 +43,7 @@ package struct SQLiteMoveSource {
         }
     }
 
-    package func auditFault() throws -> Int64? {
-        try self.store.makeSQLiteReader().auditFault()
-    }
+    package func auditFault() throws -> Int64? { try self.store.makeSQLiteReader().auditFault() }
 
     /// The number of rows in the table with this name.
     package func count(of table: String) throws -> Int {

@@ -36,9 +36,7 @@ final class ChangeNumbers: Sendable {
     }
 
     /// Draws the next number, which is higher than all earlier numbers.
-    func next() -> Int64 {
-        self.last.wrappingAdd(1, ordering: .relaxed).newValue
-    }
+    func next() -> Int64 { self.last.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// The number that was drawn last.
     var newest: Int64 { self.last.load(ordering: .relaxed) }

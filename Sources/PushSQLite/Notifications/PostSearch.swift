@@ -11,9 +11,7 @@ struct PostSearch: PostFacts {
     private var users: [Data: NamedUser] = [:]
     private let now: Date
 
-    init(_ db: Database, now: Date) {
-        (self.db, self.now) = (db, now)
-    }
+    init(_ db: Database, now: Date) { (self.db, self.now) = (db, now) }
 
     func earlier(_ request: IdempotentRequest) throws -> StoredRequest? {
         try self.db.first(

@@ -99,7 +99,5 @@ final class RemovalClock: Sendable {
 
     /// Records a deletion. This must be called before the deletion is committed, so that no reader
     /// sees the deletion without its time.
-    func record(_ now: Date) {
-        self.time.withLock { $0 = max($0 ?? now, now) }
-    }
+    func record(_ now: Date) { self.time.withLock { $0 = max($0 ?? now, now) } }
 }
