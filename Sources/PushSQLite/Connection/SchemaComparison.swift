@@ -9,7 +9,7 @@ internal import Synchronization
 /// Compares a database's schema with the schema that its migrations make. So it detects triggers
 /// and views that somebody else has added, and whose code the server's statements would run.
 enum SchemaComparison {
-    private struct Object: Hashable, Comparable, CustomStringConvertible {
+    struct Object: Hashable, Comparable, CustomStringConvertible {
         let type: String
         let name: String
         let table: String
