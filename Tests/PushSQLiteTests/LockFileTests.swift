@@ -25,6 +25,24 @@ import Testing
         _ = try LockFile(forDatabase: self.path)
     }
 
+    /// A command that asks for the lock must not make a server fail that starts at that moment.
+    @Test func aQuestionDoesNotTakeTheLock() async throws {
+        let path = self.path
+        let (begun, signal) = AsyncStream<Void>.makeStream()
+        async let questions: Void = {
+            signal.finish()
+            for _ in 0..<300_000 { _ = LockFile.isHeld(forDatabase: path) }
+        }()
+        for await _ in begun {}
+        for _ in 0..<5000 {
+            let lock = try LockFile(forDatabase: path)
+            #expect(LockFile.isHeld(forDatabase: path))
+            lock.release()
+            #expect(!LockFile.isHeld(forDatabase: path))
+        }
+        await questions
+    }
+
     /// A process may open the lock file just before another process removes it.
     @Test func aRemovedLockFileGivesNobodyTheLock() throws {
         let lock = try LockFile(forDatabase: self.path)
@@ -47,6 +65,7 @@ import Testing
         let shared = dup(try #require(descriptor))
         defer { close(shared) }
         lock.release()
+        #expect(!LockFile.isHeld(forDatabase: self.path))
         _ = try LockFile(forDatabase: self.path)
     }
 

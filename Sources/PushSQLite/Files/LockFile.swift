@@ -13,6 +13,8 @@ final class LockFile: Sendable {
     /// The stamp that means that a restore has not finished.
     static let restoring = "restoring"
     private static let longestStamp = 200
+    /// The commands F_OFD_GETLK and F_OFD_SETLK of fcntl(2), which Glibc's module lacks.
+    private static let (getLock, setLock) = (Int32(36), Int32(37))
 
     private let path: String
     private let descriptor: Mutex<Int32?>
@@ -31,6 +33,8 @@ final class LockFile: Sendable {
             }
             throw .inUse(place: path)
         }
+        // Only `isHeld` needs this second lock, so a file system without such locks may refuse it.
+        Self.hasLock(descriptor, Self.setLock)
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
@@ -64,15 +68,21 @@ final class LockFile: Sendable {
         return nil
     }
 
-    /// Whether a process holds the lock for a database.
+    /// Whether a process holds the lock for a database. Takes no lock meanwhile, since a server
+    /// that starts at this moment would end: `flock` cannot ask without taking the lock.
     static func isHeld(forDatabase path: String) -> Bool {
         let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
-        // Closing alone does not release the lock; see `release()`.
-        flock(descriptor, LOCK_UN)
-        return false
+        return Self.hasLock(descriptor, Self.getLock)
+    }
+
+    /// Sets or finds a lock of the whole file; `false` means that no lock is set.
+    @discardableResult
+    private static func hasLock(_ descriptor: Int32, _ command: Int32, _ type: Int32 = F_WRLCK) -> Bool {
+        var lock = Glibc.flock()
+        lock.l_type = Int16(type)
+        return fcntl(descriptor, command, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
     }
 
     deinit {
@@ -109,6 +119,7 @@ final class LockFile: Sendable {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
         // Closing alone does not release the lock (flock(2)): a forked child that has not yet
         // called exec has the descriptor, too.
+        Self.hasLock(descriptor, Self.setLock, F_UNLCK)
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
