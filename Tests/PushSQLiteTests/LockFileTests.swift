@@ -28,8 +28,13 @@ import Testing
     /// A command that asks for the lock must not make a server fail that starts at that moment.
     @Test func aQuestionDoesNotTakeTheLock() async throws {
         let path = self.path
-        async let questions: Void = { for _ in 0..<100_000 { _ = LockFile.isHeld(forDatabase: path) } }()
-        for _ in 0..<100 {
+        let (begun, signal) = AsyncStream<Void>.makeStream()
+        async let questions: Void = {
+            signal.finish()
+            for _ in 0..<100_000 { _ = LockFile.isHeld(forDatabase: path) }
+        }()
+        for await _ in begun {}
+        for _ in 0..<1500 {
             let lock = try LockFile(forDatabase: path)
             #expect(LockFile.isHeld(forDatabase: path))
             lock.release()

@@ -1,4 +1,5 @@
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// The columns of a key, and SQL conditions for finding the row with a given key. Each condition
