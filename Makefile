@@ -12,9 +12,8 @@ BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind w
 # The prefix map keeps this machine's paths out of the executable.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
-# Debug information, the editors' index and batches of only 25 files cost a large part of a debug
-# build; `make test DEBUG=` adds them.
-DEBUG = -debug-info-format none --disable-index-store -Xswiftc -driver-batch-size-limit -Xswiftc 1000
+# Debug information costs a large part of a debug build; `make test DEBUG=` adds it.
+DEBUG = -debug-info-format none
 # The commit, for --version: a linker's note, which `readelf --notes` and coredumpctl show, too.
 # It is empty without git.
 COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
