@@ -38,6 +38,15 @@ import Testing
         "push.owner": "nobody sends while it is moved",
     ]
 
+    /// While this folder lasts, its database does, too.
+    private let folder: TemporaryFolder
+    private let place: PostgreSQLPlace
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.place = try #require(StoreKind.postgreSQL.place(self.folder) as? PostgreSQLPlace)
+    }
+
     @Test func eachTableOfSQLiteIsRead() async throws {
         let columns = try Connection().exclusively { db in
             try Schema.prepare(db)
@@ -53,7 +62,7 @@ import Testing
         // the row of the audit's hash chain, and passes the upper bound of the change numbers as a
         // parameter.
         let statements =
-            try await Self.place().asMoveTarget { try $0.tables().compactMap(\.selection) } + [
+            try await self.place.asMoveTarget { try $0.tables().compactMap(\.selection) } + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",
             ]
         for column in columns where Self.notFromSQLite[column] == nil {
@@ -72,7 +81,7 @@ import Testing
     }
 
     @Test func eachTableOfPostgreSQLIsFilled() async throws {
-        let connection = try Self.place().connected { $0 }
+        let connection = try self.place.connected { $0 }
         let columns = try connection.query(
             """
             select c.relname::text, a.attname::text from pg_class c
@@ -81,15 +90,11 @@ import Testing
             """
         ).map { (table: try $0.text(0), column: try $0.text(1)) }
         #expect(columns.count > 100)
-        let filled = try await Self.place().asMoveTarget { try $0.tables() }
+        let filled = try await self.place.asMoveTarget { try $0.tables() }
         for (table, column) in columns {
             if Self.notToPostgreSQL[table] != nil || Self.notToPostgreSQL["\(table).\(column)"] != nil { continue }
             let moved = filled.first { $0.name == table }
             #expect(moved?.columns.contains { $0.name == column } == true, "\(table).\(column) is not filled")
         }
-    }
-
-    private static func place() throws -> PostgreSQLPlace {
-        try #require(StoreKind.postgreSQL.place(TemporaryFolder()) as? PostgreSQLPlace)
     }
 }

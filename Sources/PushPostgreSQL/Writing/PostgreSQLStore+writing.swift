@@ -63,7 +63,8 @@ extension PostgreSQLStore {
                 if case DatabaseError.unknownOutcome = error { loan.forgetHead() }
                 guard let failure = StoreError(reading: error) else { throw error }
                 if case .full = failure { self.condition.shared.record(isFull: true) }
-                self.condition.shared.record(failure)
+                // A data key that this server lacks was reported, and is no fault of the database.
+                if self.keys.lack == nil { self.condition.shared.record(failure) }
                 throw failure
             }
         }
