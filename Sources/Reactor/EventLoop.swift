@@ -36,8 +36,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // uses these properties, and no function of another object runs during an access.
 
     private var isStopping = false
-    /// The number of the running job. A task that was suspended continues in a new job, so it
-    /// finds a new number.
+    /// The number of the running job or handler. A task that was suspended continues in a new job,
+    /// so it finds a new number.
     @exclusivity(unchecked) package private(set) var jobNumber: UInt64 = 1
     @exclusivity(unchecked) private var ready = JobQueue<UnownedJob>()
     /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
@@ -47,7 +47,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) package private(set) var now = ContinuousClock.now
     @exclusivity(unchecked) private var watches = WatchTable()
     @exclusivity(unchecked) private var timers = TimerQueue()
-    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
+    /// A handler may answer requests, so a turn handles no more events than jobs.
+    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: jobsPerTurn)
 
     /// Starts the thread.
     ///
@@ -85,7 +86,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Use it in a task that could run for long. After `Task.yield()`, in contrast, a task waits
     /// only for the tasks that are already ready. Call it on the loop only.
     package func yield() async {
-        _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
+        _ = await withUnsafeContinuation { self.afterOthers(resume: .task($0)) }
     }
 
     /// Resumes the waiter after other ready work, as `yield` does, but without an async function.
@@ -212,9 +213,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // The time until the thread began does not count as a turn.
         self.now = .now
         repeat {
+            let yielded = self.yielded.count
             self.waitForEvents()
             for call in self.inbox.take(into: &self.ready) { call() }
-            let yielded = self.yielded.count
             self.runReadyJobs()
             self.resumeYielded(yielded)
             self.fireTimers()
@@ -253,6 +254,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare
         for _ in 0..<count {
+            // The waiter may work for a connection, as a job does.
+            self.jobNumber &+= 1
             self.yielded.popFirst()?.resume(returning: nil)
             self.runReadyJobs()
             if .now >= end { return }
@@ -278,6 +281,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
             if token == WatchTable.wakeUpToken {
                 self.inbox.recordWake()
             } else {
+                // The handler may work for a connection, as a job does.
+                self.jobNumber &+= 1
                 self.watches.handler(token)?.handle(Readiness(mask: event.events))
             }
         }
