@@ -214,8 +214,10 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.now = .now
         repeat {
             let yielded = self.yielded.count
-            self.waitForEvents()
-            for call in self.inbox.take(into: &self.ready) { call() }
+            // `add` wakes the loop, so only then is the lock of the inbox worth its time.
+            if self.waitForEvents() {
+                for call in self.inbox.take(into: &self.ready) { call() }
+            }
             self.runReadyJobs()
             self.resumeYielded(yielded)
             self.fireTimers()
@@ -268,23 +270,27 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         while let fire = self.timers.takeDue(now: self.now) { fire() }
     }
 
-    private func waitForEvents() {
+    /// Handles the events of descriptors. Returns whether the inbox has woken the loop.
+    private func waitForEvents() -> Bool {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
         let end = ContinuousClock.now
         self.turns.record(from: self.now, to: end)
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
         let count = epoll_wait(self.epoll, self.events.baseAddress, Int32(self.events.count), timeout)
         self.now = .now
-        guard count > 0 else { return }
+        guard count > 0 else { return false }
+        var isWoken = false
         for event in self.events[..<Int(count)] {
             let token = event.data.u64
             if token == WatchTable.wakeUpToken {
                 self.inbox.recordWake()
+                isWoken = true
             } else {
                 // The handler may work for a connection, as a job does.
                 self.jobNumber &+= 1
                 self.watches.handler(token)?.handle(Readiness(mask: event.events))
             }
         }
+        return isWoken
     }
 }
