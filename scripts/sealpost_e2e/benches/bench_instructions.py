@@ -13,7 +13,7 @@ from sealpost_e2e import api, processes, require, rig
 from sealpost_e2e.benches import bench_fetches
 
 LIMIT = 1.02
-# Of one fetch. Measured 12.2 and 74.2; fetches of the same notification: 11.0 and 69.0.
+# Of one fetch. Measured 12.0 and 73.0; fetches of the same notification: 11.1 and 68.1.
 MOST_CALLS = {"malloc": 13, "swift_retain": 80}
 WARM = 300
 COUNT = 2000
