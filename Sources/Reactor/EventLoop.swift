@@ -42,9 +42,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var ready = JobQueue<UnownedJob>()
     /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
     @exclusivity(unchecked) private var yielded = JobQueue<Waiter>()
-    /// The start of the current turn (the work until the next wait for events): exact enough for
-    /// deadlines.
-    @exclusivity(unchecked) package private(set) var now = ContinuousClock.now
+    @exclusivity(unchecked) private var turnStart = ContinuousClock.now
     @exclusivity(unchecked) private var watches = WatchTable()
     @exclusivity(unchecked) private var timers = TimerQueue()
     /// A handler may answer requests, so a turn handles no more events than jobs.
@@ -119,6 +117,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package var isCurrent: Bool {
         self.threadID.load(ordering: .relaxed) == pthread_self()
     }
+
+    /// The start of the current turn (the work until the next wait for events): exact enough for
+    /// deadlines. The property is computed, because other modules would ignore the attribute
+    /// `@exclusivity` of a stored one. Read it on the loop only.
+    package var now: ContinuousClock.Instant { self.turnStart }
 
     package func assertOnLoop() {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
@@ -211,7 +214,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.threadID.store(pthread_self(), ordering: .relaxed)
         pthread_setname_np(pthread_self(), self.name)
         // The time until the thread began does not count as a turn.
-        self.now = .now
+        self.turnStart = .now
         repeat {
             let yielded = self.yielded.count
             // `add` wakes the loop, so only then is the lock of the inbox worth its time.
@@ -267,17 +270,17 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func fireTimers() {
         // Timers fire one at a time, because an action may arm timers and needs access to the
         // queue.
-        while let fire = self.timers.takeDue(now: self.now) { fire() }
+        while let fire = self.timers.takeDue(now: self.turnStart) { fire() }
     }
 
     /// Handles the events of descriptors. Returns whether the inbox has woken the loop.
     private func waitForEvents() -> Bool {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
         let end = ContinuousClock.now
-        self.turns.record(from: self.now, to: end)
+        self.turns.record(from: self.turnStart, to: end)
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
         let count = epoll_wait(self.epoll, self.events.baseAddress, Int32(self.events.count), timeout)
-        self.now = .now
+        self.turnStart = .now
         guard count > 0 else { return false }
         var isWoken = false
         for event in self.events[..<Int(count)] {
