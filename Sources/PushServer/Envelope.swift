@@ -17,6 +17,8 @@ struct Envelope: Sendable {
     /// The field `Strict-Transport-Security`, for answers over connections with TLS.
     private let hsts: ResponseFields?
     private let logger: Logger
+    /// The handler of `logger`, which `Logger.logLevel` would copy at each request.
+    private let handler: any LogHandler
     private let meters: RequestMeters
     private let traces: RequestTraces
 
@@ -32,6 +34,7 @@ struct Envelope: Sendable {
         self.origins = origins
         self.hsts = hsts.map { [.strictTransportSecurity: "max-age=\($0)"] }
         self.logger = logger
+        self.handler = logger.handler
         self.meters = meters
         self.traces = traces
     }
@@ -104,7 +107,8 @@ struct Envelope: Sendable {
                 "milliseconds": "\(time.milliseconds)",
             ]
         }
-        response.fields.append(upTo: 768) { writer in
+        // The quota takes less than 200 bytes, the next two parts less than 120.
+        response.fields.append(upTo: 640) { writer in
             if let quota { quota.policy.write(quota, to: &writer) }
             if exchange.isCheckedStrictly { writer.write(Self.strictness) }
             if let account = exchange.account {
@@ -127,7 +131,7 @@ struct Envelope: Sendable {
         Vary: Prefer\r\n
         """
 
-    /// Writes the lines that every answer has, in less than 400 bytes.
+    /// Writes the lines that every answer has, in less than 300 bytes.
     private static func writeAddress(id: RequestID, token: MyToken?, to writer: inout ByteWriter) {
         if let token {
             writer.write("MyToken: ")
@@ -154,7 +158,7 @@ struct Envelope: Sendable {
     /// the server runs.
     private func log(_ status: Int, of id: RequestID, _ more: () -> Logger.Metadata) {
         let level: Logger.Level = self.traces.isSampled(id.trace?.trace) ? .info : .debug
-        guard self.logger.logLevel <= level else { return }
+        guard self.handler.logLevel <= level else { return }
         let fields = id.fields.merging(["status": "\(status)"]) { $1 }
         self.logger.log(level: level, "request answered", metadata: fields.merging(more()) { $1 })
     }

@@ -39,7 +39,7 @@ package final class Descriptor: ReadinessHandler {
 
     /// Waits until a read would not block.
     package func waitToRead(until deadline: ContinuousClock.Instant) async throws(WaitError) {
-        if let failure = await withUnsafeContinuation({ self.whenReadable(until: deadline, resume: $0) }) {
+        if let failure = await withUnsafeContinuation({ self.whenReadable(until: deadline, resume: .task($0)) }) {
             throw failure
         }
     }
@@ -61,7 +61,7 @@ package final class Descriptor: ReadinessHandler {
     /// Waits until a write would not block.
     package func waitToWrite(until deadline: ContinuousClock.Instant) async throws(WaitError) {
         self.loop.assertOnLoop()
-        if let failure = await withUnsafeContinuation({ self.writer.wait(until: deadline, resume: $0) }) {
+        if let failure = await withUnsafeContinuation({ self.writer.wait(until: deadline, resume: .task($0)) }) {
             throw failure
         }
     }
@@ -111,8 +111,9 @@ package final class Descriptor: ReadinessHandler {
         // The kernel reports the end of the stream only once, perhaps together with bytes, so from
         // now on the descriptor must count as ready to read.
         if readiness.contains(.hangUp) { self.reader.staysReady = true }
-        if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
+        // The reader comes last: an object that waits to read may also write before it returns.
         if !readiness.isDisjoint(with: [.write, .hangUp]) { self.writer.markReady() }
+        if !readiness.isDisjoint(with: [.read, .hangUp]) { self.reader.markReady() }
     }
 }
 

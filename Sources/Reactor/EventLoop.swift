@@ -36,18 +36,17 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     // uses these properties, and no function of another object runs during an access.
 
     private var isStopping = false
-    /// The number of the running job. A task that was suspended continues in a new job, so it
-    /// finds a new number.
+    /// The number of the running job or handler. A task that was suspended continues in a new job,
+    /// so it finds a new number.
     @exclusivity(unchecked) package private(set) var jobNumber: UInt64 = 1
     @exclusivity(unchecked) private var ready = JobQueue<UnownedJob>()
     /// The tasks that have yielded. The loop resumes each of them once, also when the loop ends.
     @exclusivity(unchecked) private var yielded = JobQueue<Waiter>()
-    /// The start of the current turn (the work until the next wait for events): exact enough for
-    /// deadlines.
-    @exclusivity(unchecked) package private(set) var now = ContinuousClock.now
+    @exclusivity(unchecked) private var turnStart = ContinuousClock.now
     @exclusivity(unchecked) private var watches = WatchTable()
     @exclusivity(unchecked) private var timers = TimerQueue()
-    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
+    /// A handler may answer requests, so a turn handles no more events than jobs.
+    private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: jobsPerTurn)
 
     /// Starts the thread.
     ///
@@ -85,7 +84,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Use it in a task that could run for long. After `Task.yield()`, in contrast, a task waits
     /// only for the tasks that are already ready. Call it on the loop only.
     package func yield() async {
-        _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
+        _ = await withUnsafeContinuation { self.afterOthers(resume: .task($0)) }
     }
 
     /// Resumes the waiter after other ready work, as `yield` does, but without an async function.
@@ -118,6 +117,11 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     package var isCurrent: Bool {
         self.threadID.load(ordering: .relaxed) == pthread_self()
     }
+
+    /// The start of the current turn (the work until the next wait for events): exact enough for
+    /// deadlines. The property is computed, because other modules would ignore the attribute
+    /// `@exclusivity` of a stored one. Read it on the loop only.
+    package var now: ContinuousClock.Instant { self.turnStart }
 
     package func assertOnLoop() {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
@@ -210,11 +214,13 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         self.threadID.store(pthread_self(), ordering: .relaxed)
         pthread_setname_np(pthread_self(), self.name)
         // The time until the thread began does not count as a turn.
-        self.now = .now
+        self.turnStart = .now
         repeat {
-            self.waitForEvents()
-            for call in self.inbox.take(into: &self.ready) { call() }
             let yielded = self.yielded.count
+            // `add` wakes the loop, so only then is the lock of the inbox worth its time.
+            if self.waitForEvents() {
+                for call in self.inbox.take(into: &self.ready) { call() }
+            }
             self.runReadyJobs()
             self.resumeYielded(yielded)
             self.fireTimers()
@@ -253,6 +259,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         guard count > 0 else { return }
         let end = ContinuousClock.now + Self.yieldedShare
         for _ in 0..<count {
+            // The waiter may work for a connection, as a job does.
+            self.jobNumber &+= 1
             self.yielded.popFirst()?.resume(returning: nil)
             self.runReadyJobs()
             if .now >= end { return }
@@ -262,24 +270,30 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func fireTimers() {
         // Timers fire one at a time, because an action may arm timers and needs access to the
         // queue.
-        while let fire = self.timers.takeDue(now: self.now) { fire() }
+        while let fire = self.timers.takeDue(now: self.turnStart) { fire() }
     }
 
-    private func waitForEvents() {
+    /// Handles the events of descriptors. Returns whether the inbox has woken the loop.
+    private func waitForEvents() -> Bool {
         let isBusy = !self.ready.isEmpty || !self.yielded.isEmpty
         let end = ContinuousClock.now
-        self.turns.record(from: self.now, to: end)
+        self.turns.record(from: self.turnStart, to: end)
         let timeout = isBusy ? 0 : self.timers.millisecondsToNext(now: end)
         let count = epoll_wait(self.epoll, self.events.baseAddress, Int32(self.events.count), timeout)
-        self.now = .now
-        guard count > 0 else { return }
+        self.turnStart = .now
+        guard count > 0 else { return false }
+        var isWoken = false
         for event in self.events[..<Int(count)] {
             let token = event.data.u64
             if token == WatchTable.wakeUpToken {
                 self.inbox.recordWake()
+                isWoken = true
             } else {
+                // The handler may work for a connection, as a job does.
+                self.jobNumber &+= 1
                 self.watches.handler(token)?.handle(Readiness(mask: event.events))
             }
         }
+        return isWoken
     }
 }

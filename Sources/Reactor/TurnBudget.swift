@@ -25,7 +25,10 @@ package final class TurnBudget {
     private var job: UInt64 = 0
     private var steps = 0
     private var bytes = 0
-    @exclusivity(unchecked) private var start: ContinuousClock.Instant?
+    /// The time of the first step that is not free. It is not optional, because an optional
+    /// instant is slow to copy.
+    @exclusivity(unchecked) private var start = ContinuousClock.now
+    private var isTimed = false
 
     package init(on loop: EventLoop) {
         self.loop = loop
@@ -36,12 +39,15 @@ package final class TurnBudget {
         if self.job == self.loop.jobNumber {
             self.steps += 1
             self.bytes += bytes
-            if self.steps > Self.freeSteps, self.start == nil { self.start = .now }
+            if self.steps > Self.freeSteps, !self.isTimed {
+                self.start = .now
+                self.isTimed = true
+            }
         } else {
             self.job = self.loop.jobNumber
             self.steps = 1
             self.bytes = bytes
-            if self.start != nil { self.start = nil }
+            self.isTimed = false
         }
     }
 
@@ -51,6 +57,6 @@ package final class TurnBudget {
             return false
         }
         if self.steps >= Self.steps || self.bytes >= Self.bytes { return true }
-        return self.start.map { ContinuousClock.now - $0 >= Self.time } ?? false
+        return self.isTimed && ContinuousClock.now - self.start >= Self.time
     }
 }

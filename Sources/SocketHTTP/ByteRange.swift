@@ -65,6 +65,25 @@ extension Span<UInt8> {
         }
     }
 
+    /// The index after the visible bytes at the start of `range`. The loop checks eight bytes at a
+    /// time, since a request's target may be long.
+    func endOfVisible(_ range: ByteRange) -> Int {
+        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        return self.extracting(range.range).withUnsafeBytes { bytes in
+            var index = 0
+            while index + 8 <= bytes.count {
+                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                // These expressions set the high bit of each byte that is below 0x21 or above
+                // 0x7E. They may also set that of the byte after such a byte, but never clear one.
+                let isBelow = (word &- ones &* 0x21) & ~word
+                guard (isBelow | word | (word &+ ones)) & highs == 0 else { break }
+                index += 8
+            }
+            while index < bytes.count, bytes[index].isVisible { index += 1 }
+            return range.start + index
+        }
+    }
+
     /// `range` without spaces and tabs at its ends.
     func trimmed(_ range: ByteRange) -> ByteRange {
         var (start, end) = (range.start, range.end)

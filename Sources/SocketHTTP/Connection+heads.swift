@@ -36,11 +36,8 @@ extension Connection {
         }
     }
 
-    func resume(_ waiter: Waiter, after pause: Pause) {
-        switch pause {
-        case .turn: self.loopState.loop.afterOthers(resume: waiter)
-        case .input: self.stream.whenReadable(until: self.headDeadline(), resume: waiter)
-        }
+    func awaitInput() {
+        self.stream.whenReadable(until: self.headDeadline(), resume: .object(self))
     }
 
     /// The deadline of the wait for bytes. If the connection is idle, this function also releases

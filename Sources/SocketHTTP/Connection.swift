@@ -5,14 +5,23 @@ internal import Reactor
 /// loop only.
 ///
 /// Every wait has a deadline, and also ends when other code closes the stream. For a small request
-/// with a small answer, only `serve` waits. The functions that `serve` calls return at once, since
-/// a call of a function that may wait costs 500 instructions more.
-final class Connection {
+/// with a small answer, no task runs: the stream calls `resume`, which answers and then waits for
+/// the next request.
+final class Connection: Resumable {
     /// The reason why the connection answers no further request.
     enum Ending: Error {
         case refused(Refusal)
         /// The client gets no further answer.
         case silent
+    }
+
+    /// Work that only the connection's task can do.
+    private enum TaskWork {
+        /// The other tasks of the event loop run before the next step.
+        case turn
+        case reply(Reply, Request)
+        case unfinished(Unfinished)
+        case end(Ending)
     }
 
     let stream: any ByteStream
@@ -35,6 +44,12 @@ final class Connection {
     /// head. It is not a part of `state`, because an enum that contains an instant is slow to
     /// copy.
     @exclusivity(unchecked) var mark: ContinuousClock.Instant
+    /// The connection's task, while it sleeps.
+    @exclusivity(unchecked) private var task: UnsafeContinuation<Void, Never>?
+    private var work: TaskWork?
+    /// The end of a wait that `resume` has not handled yet: `nil` inside, or why the wait failed.
+    @exclusivity(unchecked) private var endOfWait: WaitError??
+    @exclusivity(unchecked) private var isServing = false
     private lazy var handlerTimer = LoopTimer(loop: self.loopState.loop) { [weak self] in self?.answerForHandler() }
 
     init(
@@ -57,30 +72,30 @@ final class Connection {
     }
 
     /// Serves requests until the client or the server ends the connection; then closes it.
+    ///
+    /// The task only sleeps while the connection waits for requests and answers them at once.
     func serve() async {
         if self.loopState.insert(self) {
             do throws(Ending) {
+                self.awaitRequest()
                 while true {
-                    // No variable refers to the last request any more, so the parser can reuse its
-                    // memory.
-                    self.awaitRequest()
-                    while let pause = try self.readHead() {
-                        let failure = await withUnsafeContinuation { self.resume($0, after: pause) }
-                        if let failure { throw self.ending(after: failure) }
-                    }
-                    let request = self.beginHandling()
-                    let response: Response
-                    switch self.responder.respond(to: request) {
-                    case .now(let made): response = made
-                    case let reply:
+                    await withUnsafeContinuation { self.serveAtOnce(before: $0) }
+                    switch self.work.take() {
+                    case .turn:
+                        _ = await withUnsafeContinuation { self.loopState.loop.afterOthers(resume: .task($0)) }
+                        continue
+                    case .reply(let reply, let request):
                         self.startHandlerTime()
-                        response = await reply.response
+                        let response = await reply.response
                         self.stopHandlerTime()
+                        if let unfinished = try self.answer(response, to: request) {
+                            try await self.finish(unfinished)
+                        }
+                    case .unfinished(let unfinished): try await self.finish(unfinished)
+                    case .end(let ending): throw ending
+                    case nil: continue
                     }
-                    request.body.detach()
-                    if let unfinished = try self.answer(response, to: request.head) {
-                        try await self.finish(unfinished)
-                    }
+                    self.awaitRequest()
                 }
             } catch {
                 if case .refused(let refusal) = error { await self.refuse(refusal) }
@@ -131,6 +146,64 @@ final class Connection {
         if await self.send(response, to: head) { await self.linger() }
     }
 
+    // MARK: - Serving without the task
+
+    private func serveAtOnce(before task: UnsafeContinuation<Void, Never>) {
+        self.task = task
+        self.resume(returning: nil)
+    }
+
+    /// Continues after a wait for input, until the connection waits again or its task has work.
+    func resume(returning failure: WaitError?) {
+        self.endOfWait = .some(failure)
+        // A stream may end a wait before `awaitInput` returns. The loop below then continues.
+        guard !self.isServing else { return }
+        self.isServing = true
+        while let end = self.endOfWait {
+            self.endOfWait = .none
+            guard let work = end.map({ TaskWork.end(self.ending(after: $0)) }) ?? self.serveRequests() else {
+                self.awaitInput()
+                // A stream that never waits must not keep the loop from other work.
+                if self.endOfWait != nil { self.budget.spend() }
+                continue
+            }
+            self.work = work
+            self.isServing = false
+            // Nothing follows: if the loop has ended, the task continues on another thread.
+            self.task.take()?.resume()
+            return
+        }
+        self.isServing = false
+    }
+
+    /// Reads and answers requests; `nil` if the next request has not arrived yet.
+    private func serveRequests() -> TaskWork? {
+        do throws(Ending) {
+            while true {
+                switch try self.readHead() {
+                case .input: return nil
+                case .turn: return .turn
+                case nil: break
+                }
+                if let work = try self.handleRequest() { return work }
+                // No variable refers to the last request any more, so the parser can reuse its
+                // memory.
+                self.awaitRequest()
+            }
+        } catch {
+            return .end(error)
+        }
+    }
+
+    /// Handles the request whose head was read; `nil` if the request is answered.
+    private func handleRequest() throws(Ending) -> TaskWork? {
+        let request = self.beginHandling()
+        switch self.responder.respond(to: request) {
+        case .now(let response): return try self.answer(response, to: request).map { .unfinished($0) }
+        case let reply: return .reply(reply, request)
+        }
+    }
+
     // MARK: - Handlers
 
     private func beginHandling() -> Request {
@@ -152,7 +225,9 @@ final class Connection {
     }
 
     /// Sends a handler's response as far as that needs no wait; returns the remaining work.
-    private func answer(_ response: Response, to head: RequestHead) throws(Ending) -> Unfinished? {
+    private func answer(_ response: Response, to request: Request) throws(Ending) -> Unfinished? {
+        request.body.detach()
+        let head = request.head
         self.served += 1
         self.budget.spend()
         switch self.state {

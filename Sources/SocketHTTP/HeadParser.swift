@@ -129,7 +129,7 @@ struct HeadParser {
             throw .badRequest("The method is invalid.")
         }
         let targetStart = index + 1
-        index = bytes.end(of: ByteRange(targetStart, line.end)) { $0.isVisible }
+        index = bytes.endOfVisible(ByteRange(targetStart, line.end))
         guard index < line.end, bytes[index] == 0x20 else { throw .badRequest("The request line is malformed.") }
         let target = ByteRange(targetStart, index)
         try self.readVersion(bytes, ByteRange(index + 1, line.end))

@@ -18,7 +18,9 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     private(set) var contentLength: Int?
 
     package init() {
-        self.bytes.reserveCapacity(640)
+        // With the array's own 32 bytes, this is the most that the C library keeps ready for
+        // reuse. The fields of nearly all answers fit, so that the array need not grow.
+        self.bytes.reserveCapacity(1000)
     }
 
     package init(dictionaryLiteral elements: (HTTPField.Name, String)...) {

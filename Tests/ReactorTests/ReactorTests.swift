@@ -35,6 +35,38 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
     return (SocketStream(try Descriptor(pair[0], on: loop)), SocketStream(try Descriptor(pair[1], on: loop)))
 }
 
+/// Reads without a task, and closes its stream after the letter b.
+private final class ClosingReader: Resumable {
+    private let stream: SocketStream
+    private var test: UnsafeContinuation<Void, Never>?
+    private(set) var events: [String] = []
+
+    init(_ stream: SocketStream) {
+        self.stream = stream
+    }
+
+    /// Resumes the test when a wait has failed.
+    func read(untilEnd test: UnsafeContinuation<Void, Never>) {
+        self.test = test
+        self.resume(returning: nil)
+    }
+
+    func resume(returning failure: WaitError?) {
+        if let failure {
+            self.events.append("\(failure)")
+            self.test.take()?.resume()
+            return
+        }
+        var buffer = [UInt8](repeating: 0, count: 8)
+        // If the read fails, no event follows, and an expectation of the test fails.
+        if let count = try? buffer.withUnsafeMutableBytes({ try self.stream.read(into: $0) }) {
+            self.events.append(String(decoding: buffer[..<count], as: UTF8.self))
+        }
+        if self.events.last == "b" { self.stream.close() }
+        self.stream.whenReadable(until: .now + .seconds(60), resume: .object(self))
+    }
+}
+
 @Suite(.timeLimit(.minutes(5))) struct EventLoopTests {
     @Test func aTaskRunsOnItsLoopFromStartToEndAlsoAfterAWait() async throws {
         let places = try await withLoop { loop in
@@ -92,6 +124,20 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
             }
         }
         #expect(received == "hello")
+    }
+
+    @Test func anObjectWaitsAgainAndAgainWithoutATask() async throws {
+        let events = try await withLoop { loop in
+            let (left, right) = try socketPair(on: loop)
+            defer { right.close() }
+            let reader = ClosingReader(left)
+            #expect(Glibc.write(right.descriptor.number, "a", 1) == 1)
+            let number = right.descriptor.number
+            LoopTimer(loop: loop) { #expect(Glibc.write(number, "b", 1) == 1) }.arm(at: .now + .milliseconds(1))
+            await withUnsafeContinuation { reader.read(untilEnd: $0) }
+            return reader.events
+        }
+        #expect(events == ["a", "b", "closed"])
     }
 
     @Test func aWaitEndsAtItsDeadline() async throws {

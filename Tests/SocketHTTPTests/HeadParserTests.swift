@@ -99,6 +99,24 @@ import Testing
 
     /// The comparison takes eight bytes at a time. The test puts each byte at each place of short
     /// names.
+    @Test func theVisibleBytesEndAtTheFirstOther() {
+        var mistakes: [[UInt8]] = []
+        // The two other bytes are the lowest and the highest visible ones.
+        for length in 0...18 {
+            for place in 0..<length {
+                for byte in UInt8.min ... .max {
+                    for others in [UInt8(0x21), 0x7E] {
+                        var bytes = [UInt8](repeating: others, count: length)
+                        bytes[place] = byte
+                        let end = bytes.firstIndex { !(0x21...0x7E).contains($0) } ?? length
+                        if bytes.span.endOfVisible(ByteRange(0, length)) != end { mistakes.append(bytes) }
+                    }
+                }
+            }
+        }
+        #expect(mistakes == [])
+    }
+
     @Test func aNameEqualsOnlyItselfInAnyCase() {
         for count in 1...17 {
             for place in 0..<count {

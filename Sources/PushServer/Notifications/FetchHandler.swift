@@ -60,11 +60,11 @@ final class FetchHandler: Handler {
     @inline(__always)
     private func answer(
         _ id: NotificationID,
-        _ found: StoredNotification?,
+        _ found: consuming StoredNotification?,
         _ context: RequestContext
     ) throws -> Step {
         let caller = try context.known
-        guard let found, caller.user.mayUse(found.app) else { throw Problem(.notFound) }
+        guard let found = consume found, caller.user.mayUse(found.app) else { throw Problem(.notFound) }
         if found.isReadOnce { return .work { try await self.lease(id, found, to: caller.user, context) } }
         return .answer(try self.show(id, found, to: caller, context))
     }
@@ -72,7 +72,7 @@ final class FetchHandler: Handler {
     /// The answer with a payload that may be fetched again.
     private func show(
         _ id: NotificationID,
-        _ found: StoredNotification,
+        _ found: consuming StoredNotification,
         to caller: Caller,
         _ context: RequestContext
     ) throws -> Response {
@@ -82,13 +82,14 @@ final class FetchHandler: Handler {
         if isUnchanged {
             response = view.notModified
         } else {
-            let body = try self.bodies.body(of: id, found, on: context.request.loopIndex) { () throws(VaultError) in
+            let loop = context.request.loopIndex
+            let body = try self.bodies.body(of: id, view.notification, on: loop) { () throws(VaultError) in
                 try view.body(openedBy: self.visible.vault)
             }
             response = view.full(body)
             self.history.countFetch()
         }
-        if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
+        if view.notification.isRecipient, view.notification.fetchedAt == nil, context.request.head.method == .get {
             self.store.recordFetches(of: [id], by: caller.user.id, now: context.now)
         }
         return response

@@ -56,7 +56,7 @@ struct VisibleNotifications: Sendable {
     /// A notification as the caller sees it, with the device key that the request names.
     func view(
         of id: NotificationID,
-        _ found: StoredNotification,
+        _ found: consuming StoredNotification,
         for context: RequestContext
     ) throws(Problem) -> NotificationView {
         NotificationView(
