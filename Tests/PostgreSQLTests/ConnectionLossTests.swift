@@ -220,7 +220,8 @@ private final class Frozen: Sendable {
                                 await failure {
                                     try await pool.transaction { transaction in
                                         _ = try await transaction.query("insert into t(n) values ($1)", number)
-                                        // This transaction loses its connection, and perhaps others do.
+                                        // This transaction loses its connection, and perhaps
+                                        // others do.
                                         if task == 0, number % 3 == 0 { _ = try fixture.other().query(killAll) }
                                         _ = try await transaction.query("select count(*) from t")
                                     }
