@@ -33,6 +33,10 @@ import Testing
         #expect(NetworkFileSystem(ofDevice: device, in: Self.mounts)?.type == type)
     }
 
+    @Test func aLongFileOfTheKernelIsReadToItsEnd() throws {
+        #expect(try #require(textOfKernel("/proc/self/maps")).utf8.count > 4096)
+    }
+
     /// The check must also work if the file and its folder do not exist yet.
     @Test func aFolderOfThisMachineIsLocal() throws {
         let folder = try TemporaryFolder()

@@ -29,6 +29,10 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
         let first = try SQLiteStore(path: path, keyring: self.keyring)
+        // With these locks, the kernel's list has more than 4 KiB, and the newest lock comes
+        // first.
+        let locks = try (0..<100).map { try LockFile(forDatabase: folder.file("\($0)")) }
+        defer { for lock in locks { lock.release() } }
         let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, keyring: self.keyring) }
         let text = "the database \(path) is in use by another process (\(getpid())); stop that process first"
         #expect("\(try #require(error))" == text)

@@ -53,9 +53,7 @@ final class LockFile: Sendable {
     /// example if the process is in another container, or if the file system has several devices.
     private static func holder(of descriptor: Int32) -> Int? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0,
-            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
-        else { return nil }
+        guard fstat(descriptor, &status) == 0, let locks = textOfKernel("/proc/locks") else { return nil }
         for line in locks.split(separator: "\n") {
             // A line, as in proc_locks(5): `1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF`
             let fields = line.split(separator: " ")

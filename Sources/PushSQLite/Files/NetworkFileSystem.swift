@@ -29,7 +29,7 @@ struct NetworkFileSystem: Equatable {
             url.deleteLastPathComponent()
         }
         // If /proc is not mounted, the type is unknown.
-        guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return nil }
+        guard let mounts = textOfKernel("/proc/self/mountinfo") else { return nil }
         self.init(ofDevice: UInt64(status.st_dev), in: mounts)
     }
 

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import PushStore
 
@@ -43,6 +44,12 @@ private func isStateFile(_ descriptor: Int32, at path: String) -> Bool {
 func fileNumbers(at path: String) -> [UInt]? {
     var status = stat()
     return stat(path, &status) == 0 ? [status.st_dev, status.st_ino] : nil
+}
+
+/// The whole text of a file in /proc; `nil` if it cannot be read. `String(contentsOfFile:)` reads
+/// only the first 4 KiB of such a file, because its length counts as zero.
+func textOfKernel(_ path: String) -> String? {
+    (try? FileHandle(forReadingAtPath: path)?.readToEnd()).map { String(decoding: $0, as: UTF8.self) }
 }
 
 /// The numbers of a device as the kernel writes them in the files of /proc. The bits are those of

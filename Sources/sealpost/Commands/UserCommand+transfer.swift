@@ -155,7 +155,7 @@ extension UserCommand {
         private func read() throws -> Data {
             do {
                 guard self.file != "-" else { return try FileHandle.standardInput.readToEnd() ?? Data() }
-                return try Data(contentsOf: URL(fileURLWithPath: self.file))
+                return try FileHandle(forReadingFrom: URL(fileURLWithPath: self.file)).readToEnd() ?? Data()
             } catch {
                 throw CommandFailure("\(self.file) cannot be read: \(error.cause)")
             }
