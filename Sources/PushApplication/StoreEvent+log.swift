@@ -7,12 +7,13 @@ extension Logger {
     /// ends.
     func log(_ event: StoreEvent) {
         switch event {
-        case .broken(let reason):
+        case .broken(let reason, let needsOperator):
             self.critical(
                 "storage failed; exiting, because later writes would not be safe",
                 metadata: ["reason": "\(reason)"]
             )
-            exit(1)
+            // systemd does not restart the server after 78: a start could harm what was saved.
+            exit(needsOperator ? 78 : 1)
         case .fileDamaged(let reason):
             self.error(
                 "database file damaged; stop the server and restore an intact backup",

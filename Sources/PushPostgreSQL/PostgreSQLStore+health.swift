@@ -16,10 +16,11 @@ extension PostgreSQLStore {
     package var refusal: String? {
         if let fault = self.database.fault { return fault.summary }
         if self.keys.lack != nil { return "this server lacks a data key" }
-        return self.condition.shared.isUnusable ? "the database cannot be used; the log has the reason" : nil
+        return self.isUnusable ? "the database cannot be used; the log has the reason" : nil
     }
 
     package var isFull: Bool { self.condition.shared.isFull }
+    package var isUnusable: Bool { self.condition.shared.isUnusable }
 
     /// The figures of the store's report. The write-ahead log and its checkpoints belong to the
     /// PostgreSQL server, so the report has no figures for them.

@@ -111,11 +111,12 @@ package final class SQLiteStore: Store {
     }
 
     package var refusal: String? {
-        if self.writer.condition.damage != nil { return "the database's file is damaged" }
+        if self.isUnusable { return "the database's file is damaged" }
         return self.writer.state.withLock { $0.isLocked } ? "another program has locked the database's file" : nil
     }
 
     package var isFull: Bool { self.writer.condition.isFull }
+    package var isUnusable: Bool { self.writer.condition.damage != nil }
 
     package var report: StoreReport {
         let (failures, space) = self.writer.state.withLock { ($0.checkpointFailures, $0.space) }

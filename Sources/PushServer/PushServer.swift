@@ -185,7 +185,7 @@ package final class PushServer: Responder {
             ),
             LaneHandler(daemon: daemon, logger: logger),
             ConsoleHandler(),
-            HealthHandler(troubles: troubles, warnings: warnings),
+            HealthHandler(troubles: troubles, warnings: warnings, isUnusable: { store.isUnusable }),
             SigningKeyHandler(keys: signingKeys),
             OpenAPIHandler(),
         ]

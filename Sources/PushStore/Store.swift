@@ -79,6 +79,10 @@ package protocol StoreHealth: Sendable {
     /// uses the database. This text is public.
     var refusal: String? { get }
 
+    /// Whether the database cannot be used until an operator acts: its file is damaged, or the
+    /// server lacks a right.
+    var isUnusable: Bool { get }
+
     /// Whether writes fail because the disk is full.
     var isFull: Bool { get }
 

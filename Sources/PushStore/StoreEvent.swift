@@ -2,8 +2,9 @@ package import PushCore
 
 /// An event that the store reports to its operator.
 package enum StoreEvent: Sendable, Hashable {
-    /// The disk has failed, and the store can guarantee nothing until the process restarts.
-    case broken(reason: String)
+    /// The disk has failed, and the store can guarantee nothing until the process restarts. Or one
+    /// of the database's files was removed or replaced; then an operator must act before a start.
+    case broken(reason: String, needsOperator: Bool = false)
     /// The database's file is damaged. Reported once until the process restarts.
     case fileDamaged(reason: String)
     /// The disk is full. Writes that need more space fail.

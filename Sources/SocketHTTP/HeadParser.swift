@@ -128,6 +128,9 @@ struct HeadParser {
         guard !method.isEmpty, index < line.end, bytes[index] == 0x20 else {
             throw .badRequest("The method is invalid.")
         }
+        guard !bytes.equals(method, "PROXY") else {
+            throw .badRequest("This peer is not one of the trusted proxies, whose PROXY headers the server reads.")
+        }
         let targetStart = index + 1
         index = bytes.endOfVisible(ByteRange(targetStart, line.end))
         guard index < line.end, bytes[index] == 0x20 else { throw .badRequest("The request line is malformed.") }

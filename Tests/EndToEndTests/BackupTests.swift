@@ -7,6 +7,10 @@ import Testing
 
 @testable import PushApplication
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// A backup of a running server, restored as docs/operate/backup.md describes.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {
     private let folder: TemporaryFolder
@@ -64,6 +68,21 @@ import Testing
             return
         }
         #expect(await daemon.terminate() == 0)
+    }
+
+    /// systemd does not start the server again after 78. A start would read the foreign log, which
+    /// destroys what the server has saved.
+    @Test(arguments: ["-wal", "-shm"]) func aReplacedFileEndsTheServerUntilAnOperatorActs(end: String) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        let daemon = try await Daemon(in: self.folder)
+        let path = self.folder.file("var/sealpost.db\(end)")
+        try FileManager.default.removeItem(atPath: path)
+        try Data("another file".utf8).write(to: URL(filePath: path))
+        // The server ends in place of an answer.
+        _ = try? await URLSession.shared.data(from: daemon.server.appending(path: "readyz"))
+        let ended = await daemon.process.end()
+        #expect(ended.code == 78)
+        #expect(ended.errors.contains("remove the foreign file, or restore"), "\(ended.errors)")
     }
 
     private func client(of daemon: Daemon) throws -> PushClient {

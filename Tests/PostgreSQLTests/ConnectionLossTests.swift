@@ -51,6 +51,22 @@ private final class Frozen: Sendable {
         }
     }
 
+    /// A pooler reports its loss of the database server as an error, and keeps the client's
+    /// connection open.
+    @Test func aPoolersLossOfTheServerIsALostConnection() async throws {
+        let losing = """
+            create sequence runs;
+            create function lose() returns int8 language plpgsql as $$ begin
+            if nextval('runs') = 1 then raise exception 'server conn crashed?' using errcode = '08P01'; end if;
+            return 7; end $$;
+            """
+        try await withPool(losing) { fixture in
+            let rows = try await fixture.pool.transaction { try await $0.query("select lose()") }
+            #expect(try rows.first?.integer(0) == 7)
+            #expect(await fixture.pool.counters().lost == 1)
+        }
+    }
+
     @Test func connectionsClosedWhileIdleAreReopened() async throws {
         try await withPool("create table t(n int8)") { fixture in
             let pool = fixture.pool

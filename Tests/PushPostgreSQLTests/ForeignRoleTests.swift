@@ -111,7 +111,7 @@ import Testing
         }
         #expect(reasons.count == 1 && reasons[0].contains(reason), "\(reasons)")
         await store.checkRights(after: .zero)
-        #expect(store.refusal == "the database cannot be used; the log has the reason")
+        #expect(store.refusal == "the database cannot be used; the log has the reason" && store.isUnusable)
         try self.operate("grant \(right) to <schema>")
         try await eventually {
             await store.checkRights(after: .zero)

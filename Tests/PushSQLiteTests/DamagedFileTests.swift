@@ -37,7 +37,7 @@ import Testing
             if case .fileDamaged = event { reports.withLock { $0 += 1 } }
         }
         let fixture = try await self.reopened(intact, options: options)
-        #expect(fixture.store.refusal == nil)
+        #expect(fixture.store.refusal == nil && !fixture.store.isUnusable)
         try await fixture.post(1, from: alice, to: "username:alice")
         for _ in 0..<2 {
             let error = await #expect(throws: StoreError.self) {
@@ -54,7 +54,7 @@ import Testing
             }
             #expect(error?.isConfiguration == true)
         }
-        #expect(fixture.store.refusal == "the database's file is damaged")
+        #expect(fixture.store.refusal == "the database's file is damaged" && fixture.store.isUnusable)
         #expect(reports.withLock { $0 } == 1)
         // Other pages can still be read.
         #expect(try await fixture.user("alice").id == alice.id)

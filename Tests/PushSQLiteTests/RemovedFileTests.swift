@@ -7,13 +7,17 @@ import Testing
 
 @testable import PushSQLite
 
-/// The database's file, its log or its lock file is removed or replaced while the store is open.
-/// SQLite still writes to the old file, which is lost once the process ends. And without the lock
+/// The database's file, its log, the log's index or its lock file is removed or replaced while
+/// the store is open. SQLite still writes to the old file, which is lost once the process ends.
+/// Without the index, another program would not see the server's locks. And without the lock
 /// file, another server could write the same database.
 @Suite(.timeLimit(.minutes(5))) struct RemovedFileTests {
     /// A post notices it, and so does `/readyz`, which asks for `failure`.
     @Test(
-        arguments: [("", true), ("", false), ("-wal", true), ("-wal", false), (".lock", true), (".lock", false)],
+        arguments: [
+            ("", true), ("", false), ("-wal", true), ("-wal", false), ("-shm", true), ("-shm", false), (".lock", true),
+            (".lock", false),
+        ],
         [true, false]
     )
     func noFurtherPostIsAcknowledged(file: (end: String, isReplaced: Bool), isNoticedByPost: Bool) async throws {
@@ -30,7 +34,10 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         if file.isReplaced { try Data("another file".utf8).write(to: URL(fileURLWithPath: path)) }
         if !isNoticedByPost { #expect(fixture.store.failure != nil) }
-        let reason = "the file \(path) was removed or replaced while the server ran"
+        let reason = """
+            the file \(path) was removed or replaced while the server ran; remove the foreign file, or restore \
+            (docs/troubleshooting.md)
+            """
         for number in Int64(2)...3 {
             let error = await #expect(throws: StoreError.self) {
                 try await fixture.post(number, from: alice, to: "username:alice")
@@ -38,7 +45,7 @@ import Testing
             #expect("\(try #require(error))" == "\(StoreError.broken(reason: reason))")
         }
         #expect(fixture.store.failure == reason)
-        #expect(reports.withLock { $0 } == [.broken(reason: reason)])
+        #expect(reports.withLock { $0 } == [.broken(reason: reason, needsOperator: true)])
         await fixture.store.close()
     }
 

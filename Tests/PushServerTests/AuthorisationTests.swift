@@ -332,4 +332,11 @@ import Testing
         try response.expectProblem(.busy, "the disk is full; storage failed")
         #expect(response.fields[.retryAfter] == "1")
     }
+
+    /// A request to such a server gets the same code.
+    @Test func readyzHasACodeForADatabaseThatNeedsAnOperator() {
+        let problem = HealthHandler.problem(["the database's file is damaged"], isUnusable: true)
+        #expect(problem?.code == .databaseUnusable && problem?.detail == "the database's file is damaged")
+        #expect(HealthHandler.problem([], isUnusable: true) == nil)
+    }
 }

@@ -102,6 +102,7 @@ import Testing
     }
 
     private func summary(
+        createdAt: Date = Self.now - 600,
         expiresAt: Date = Self.now + 600,
         recalledAt: Date? = nil,
         isEndToEnd: Bool = false
@@ -110,7 +111,7 @@ import Testing
             id: self.id,
             app: .usual,
             isEndToEnd: isEndToEnd,
-            createdAt: Self.now - 600,
+            createdAt: createdAt,
             expiresAt: expiresAt,
             recalledAt: recalledAt
         )
@@ -447,6 +448,19 @@ import Testing
             let sentences = Self.diagnosis.explain(self.alice, [device], self.sent([]))
             #expect(sentences.first?.text == text)
         }
+    }
+
+    /// A test goes to one device, and has a fixed lifetime.
+    @Test(arguments: [(240, 1, true), (241, 1, false), (240, 2, false)])
+    func aTestOfAnotherDeviceExplainsAMissingPush(end: TimeInterval, pushes: Int64, isExplained: Bool) throws {
+        let sent = Diagnosis.Sent(
+            id: self.id,
+            summary: self.summary(createdAt: Self.now - 60, expiresAt: Self.now + end),
+            recipient: self.recipient(),
+            pushes: (0..<pushes).map { self.push(.accepted, number: $0 + 2) }
+        )
+        let text = Self.diagnosis.explain(self.alice, [self.entry(try self.registered())], sent).first?.text
+        #expect(text?.contains("it was a test of another device, or its tags") == isExplained, "\(text ?? "")")
     }
 
     @Test func onlyTheLatestRetiredDevicesAreExplained() {

@@ -21,11 +21,13 @@ struct ServerReport {
         self.message = message
     }
 
-    /// Whether the server closes the connection after this report.
+    /// Whether the connection is of no use after this report.
     var endsConnection: Bool {
         guard let code else { return true }
-        // 25006 means read-only: the server was the primary, and has become a replica.
-        return self.severity == "FATAL" || self.severity == "PANIC" || code.hasPrefix("57P") || code == "25006"
+        // 25006 means read-only: the server was the primary, and has become a replica. Class 08
+        // means that a pooler has lost its connection to the server.
+        return ["FATAL", "PANIC"].contains(self.severity) || code.hasPrefix("57P") || code.hasPrefix("08")
+            || code == "25006"
     }
 
     var isWarning: Bool { self.severity == "WARNING" }

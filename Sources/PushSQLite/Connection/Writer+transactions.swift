@@ -18,8 +18,8 @@ extension Writer {
         for job in jobs { _ = self.end([job], apart: false) }
     }
 
-    /// Stops the writer if the database's file, its log or its lock file was removed or replaced.
-    /// Without posts, only this check notices it.
+    /// Stops the writer if the database's file, its log, the log's index or its lock file was
+    /// removed or replaced. Without posts, only this check notices it.
     func checkFiles() {
         guard self.failure == nil else { return }
         do {
@@ -33,12 +33,14 @@ extension Writer {
     private func requireFiles() throws(StoreError) {
         try self.wiper.requireFile()
         try self.lock.requireFile()
-        // SQLite never replaces the log while a connection is open: checkpoints keep the file.
-        guard fileNumbers(at: self.wiper.logPath) != self.logFile else { return }
-        // Only this connection can still read the removed log. If the checkpoint fails, or a
-        // report prevents it, the error is the same: the next start lacks what the log had.
-        _ = try? self.onConnection(self.checkpoint)
-        throw .removed(self.wiper.logPath)
+        // SQLite never replaces these files while a connection is open: checkpoints keep them.
+        for (path, numbers) in self.logFiles where fileNumbers(at: path) != numbers {
+            // Only this connection can still read a removed log. If the checkpoint fails, or a
+            // report prevents it, the error is the same: the next start lacks what the log had.
+            // Without its index, the log itself is intact, and may have other programs' commits.
+            if path == self.wiper.logPath { _ = try? self.onConnection(self.checkpoint) }
+            throw .removed(path)
+        }
     }
 
     /// Stops the writer if the disk has failed; records a full disk and a damaged file.
@@ -48,15 +50,17 @@ extension Writer {
     /// more.
     func stopIfBroken(_ error: any Error) {
         let reason: String
+        var needsOperator = false
         switch error {
         case let error as DatabaseError where error.isFull: return self.recordFull()
         case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
+        case StoreError.unusable(_, let text): (reason, needsOperator) = (text, true)
         case let error as DatabaseError: return self.condition.record(StoreError(error))
         default: return
         }
         self.state.withLock { $0.failure = reason }
-        self.events(.broken(reason: reason))
+        self.events(.broken(reason: reason, needsOperator: needsOperator))
     }
 
     /// Runs the jobs in one transaction. Returns `false` if the transaction has failed, but the

@@ -56,8 +56,8 @@ final class Writer: Sendable {
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
     let log = LogLength()
-    /// The numbers of the write-ahead log, which the connection keeps open.
-    let logFile: [UInt]?
+    /// The numbers of the write-ahead log and of its index, which the connection keeps open.
+    let logFiles: [(path: String, numbers: [UInt]?)]
     let syncs = SyncTimes()
     let receipts = ReceiptBook()
     let state = Mutex(State())
@@ -72,7 +72,7 @@ final class Writer: Sendable {
         (self.connection, self.wiper, self.lock, self.notes) = (connection, wiper, lock, notes)
         (self.timeout, self.spans, self.events) = (options.writeTimeout, options.spans, options.onEvent)
         self.condition = StoreCondition(onEvent: options.onEvent)
-        self.logFile = fileNumbers(at: wiper.logPath)
+        self.logFiles = ["-wal", "-shm"].map { wiper.path + $0 }.map { ($0, fileNumbers(at: $0)) }
         try connection.exclusively { db in
             try self.log.watch(db)
             self.syncs.watch(db)

@@ -102,7 +102,7 @@ final class LockFile: Sendable {
         unlink(self.path)
     }
 
-    /// Throws `StoreError.broken` if the path no longer names the locked file. Another process
+    /// Throws `StoreError.unusable` if the path no longer names the locked file. Another process
     /// could then lock a new file, and write the same database.
     func requireFile() throws(StoreError) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }

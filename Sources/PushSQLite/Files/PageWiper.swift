@@ -31,7 +31,7 @@ final class PageWiper: Sendable {
     /// next wipe.
     private static let maximumCheckpointed = 4096
 
-    private let path: String
+    let path: String
     /// The path of the write-ahead log.
     var logPath: String { self.path + "-wal" }
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -55,7 +55,7 @@ final class PageWiper: Sendable {
         if let descriptor = self.state.withLock({ $0.descriptor.take() }) { _ = Glibc.close(descriptor) }
     }
 
-    /// Throws `StoreError.broken` if the path no longer names the open file. SQLite would still
+    /// Throws `StoreError.unusable` if the path no longer names the open file. SQLite would still
     /// write to that file, which nobody can open after the process has ended.
     func requireFile() throws(StoreError) {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else { return }

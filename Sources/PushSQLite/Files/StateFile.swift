@@ -28,7 +28,7 @@ func lockStateFile(_ descriptor: Int32, at path: String) -> Bool {
     flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isStateFile(descriptor, at: path)
 }
 
-/// Throws `StoreError.broken` if the path no longer names this open file.
+/// Throws `StoreError.unusable` if the path no longer names this open file.
 func requireStateFile(_ descriptor: Int32, at path: String) throws(StoreError) {
     guard isStateFile(descriptor, at: path) else { throw .removed(path) }
 }
@@ -60,7 +60,12 @@ func deviceNumbers(of device: UInt64) -> (major: UInt64, minor: UInt64) {
 
 extension StoreError {
     static func removed(_ path: String) -> StoreError {
-        .broken(reason: "the file \(path) was removed or replaced while the server ran")
+        .unusable(
+            reason: """
+                the file \(path) was removed or replaced while the server ran; remove the foreign file, or restore \
+                (docs/troubleshooting.md)
+                """
+        )
     }
 
     /// The error of the last system call, which concerns the file `place`.

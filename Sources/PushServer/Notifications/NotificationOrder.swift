@@ -48,13 +48,16 @@ struct NotificationOrder {
         self.alert = nil
     }
 
+    /// How long a test is valid, in seconds.
+    static let testLifetime = 300
+
     /// Creates the order for a text that tests whether pushes reach one device of a user. The text
     /// expires soon.
     init(testing device: RegisteredDevice, of user: Int64) {
         self.payload = .string("Test.")
         self.audience = Audience(device: device.id, ofUser: user, of: device.platform.app)
         self.sendAt = nil
-        self.lifetime = .seconds(300)
+        self.lifetime = .seconds(Self.testLifetime)
         self.priority = .high
         self.collapseKey = nil
         self.isStoredByClients = true

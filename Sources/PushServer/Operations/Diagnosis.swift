@@ -241,9 +241,13 @@ struct Diagnosis: Sendable {
         }
         // The fan-out may not have come to the device yet.
         if sent.isFindingDevices { return nil }
+        let lifetime = summary.expiresAt.timeIntervalSince(summary.createdAt)
+        // The server does not store whether a notification is a test. Each test has this lifetime.
+        let mayBeTest = sent.pushes.count == 1 && Int(lifetime.rounded()) == NotificationOrder.testLifetime
+        let test = mayBeTest ? "it was a test of another device, or " : ""
         let list = tags.isEmpty ? "no tags" : "tags \(tags.map(\.description).joined(separator: " "))"
         let text =
-            "Notification \(sent.id) has no push to the device \(device.id): its tags or platforms do not match those of the device (platform \(platform), \(list))."
+            "Notification \(sent.id) has no push to the device \(device.id): \(test)its tags or platforms do not match those of the device (platform \(platform), \(list))."
         return Sentence(cause: .tagsDiffer, device: device.id, text: text)
     }
 

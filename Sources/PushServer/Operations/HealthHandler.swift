@@ -14,6 +14,8 @@ struct HealthHandler: Handler {
     /// Faults that an operator must repair, although the server can serve requests. Strangers can
     /// read these texts.
     let warnings: @Sendable () -> [String]
+    /// Whether the database cannot be used until an operator acts.
+    let isUnusable: @Sendable () -> Bool
 
     var routes: [Route] {
         [
@@ -25,9 +27,14 @@ struct HealthHandler: Handler {
     static var alive: Response { self.response("alive") }
 
     private func showReadiness(_ context: RequestContext) throws -> Response {
-        let troubles = self.troubles()
-        guard troubles.isEmpty else { throw Problem(.busy, troubles.joined(separator: "; ")) }
+        if let problem = Self.problem(self.troubles(), isUnusable: self.isUnusable()) { throw problem }
         return Self.response("ready", self.warnings())
+    }
+
+    /// The problem of a server with these troubles; `nil` without troubles.
+    static func problem(_ troubles: [String], isUnusable: Bool) -> Problem? {
+        guard !troubles.isEmpty else { return nil }
+        return Problem(isUnusable ? .databaseUnusable : .busy, troubles.joined(separator: "; "))
     }
 
     private static func response(_ status: String, _ warnings: [String] = []) -> Response {

@@ -93,7 +93,8 @@ extension WireRow {
         WireRow("SMTP", "EHLO example.com\r\n", .refused(400, malformed)),
         WireRow("a response", "HTTP/1.1 200 OK\r\n", .refused(400, "The method is invalid.")),
         WireRow("JSON alone", "{\"a\":1}\r\n", .refused(400, notAMethod)),
-        WireRow("the PROXY protocol, as text", "PROXY TCP4 1.2.3.4 5.6.7.8 9 80\r\n", .refused(400, malformedVersion)),
+        WireRow("the PROXY protocol, as text", "PROXY TCP4 1.2.3.4 5.6.7.8 9 80\r\n", .refused(400, untrusted)),
+        WireRow("the PROXY protocol, unknown client", "PROXY UNKNOWN\r\n", .refused(400, untrusted)),
         WireRow("the PROXY protocol, in bytes", "\r\n\r\n\u{0}\r\nQUIT\n", .refused(400, notAMethod)),
 
         // MARK: Cut off
@@ -105,6 +106,8 @@ extension WireRow {
 
     private static let malformed = "The request line is malformed."
     private static let malformedVersion = "The HTTP version is malformed."
+    private static let untrusted =
+        "This peer is not one of the trusted proxies, whose PROXY headers the server reads."
     private static let notAMethod = "The request does not start with a method."
     private static let otherVersion = "Only HTTP/1.1 and HTTP/1.0 are supported."
 }
