@@ -465,8 +465,13 @@ export class Encryption {
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;
   /**
-   * Sends a notification to the trusted devices of its recipients. A repeated call encrypts again.
-   * So, to repeat a call in another process, store the result of `encrypted`, and send that.
+   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
+   *
+   * All attempts of the call post the same
+   * text. A repeated call encrypts again, so the server refuses the same key as
+   * `idempotency-key-reused`. To repeat a call after a restart, store the payload of `encrypted`,
+   * and send that with `publisher.send` and the key. If you use each key for one notification only,
+   * you can also treat the refusal as success: an earlier call with the key was stored.
    */
   send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
   /**
