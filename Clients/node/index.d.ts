@@ -327,7 +327,7 @@ export class InterferenceError extends SealpostError {
   readonly path: string;
 }
 
-/** A message to a webhook that does not come from the server, or is too old. */
+/** A message to a webhook that does not come from the server, is too old, or is not JSON. */
 export class WebhookError extends SealpostError {}
 
 /** A verified message of the server. */
@@ -351,9 +351,9 @@ export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date}
 export type WebhookSecrets = string | readonly string[];
 
 /**
- * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
- * its time differs from `now` by more than `tolerance` seconds (300). Skip messages whose
- * `messageID` you have already handled.
+ * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, if its
+ * time differs from `now` by more than `tolerance` seconds (300), or if it is not JSON. Skip
+ * messages whose `messageID` you have already handled.
  */
 export function verifyWebhook(message: {
   headers: Record<string, string | string[] | undefined> | {get(name: string): string | null};
