@@ -16,7 +16,7 @@ import sys
 # Without this line, the library would have to be installed; in a clone it is in this folder.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Clients/python"))
 
-from sealpost import Confirmation, Events, InvalidMessage, Webhook
+from sealpost import Confirmation, Events, InvalidMessage, Push, Webhook
 
 # The number of cached message ids. Sealpost sends a push again if the answer was lost, so repeated
 # ids are skipped.
@@ -48,7 +48,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
                 # A real receiver gives the code to the device, which sends it to the server to
                 # prove that the handle is its own.
                 print(f"tell {message.handle} the code {message.code}", flush=True)
-            else:
+            elif isinstance(message, Push):
                 # A real receiver wakes the device. The device fetches the payload itself, because
                 # the push has only the id.
                 print(f"wake {message.handle} for {message.secure_id}", flush=True)

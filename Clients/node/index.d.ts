@@ -327,7 +327,7 @@ export class InterferenceError extends SealpostError {
   readonly path: string;
 }
 
-/** A message to a webhook that does not come from the server, or is too old. */
+/** A message to a webhook that does not come from the server, is too old, or is not JSON. */
 export class WebhookError extends SealpostError {}
 
 /** A verified message of the server. */
@@ -351,9 +351,9 @@ export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date}
 export type WebhookSecrets = string | readonly string[];
 
 /**
- * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
- * its time differs from `now` by more than `tolerance` seconds (300). Skip messages whose
- * `messageID` you have already handled.
+ * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, if its
+ * time differs from `now` by more than `tolerance` seconds (300), or if it is not JSON. Skip
+ * messages whose `messageID` you have already handled.
  */
 export function verifyWebhook(message: {
   headers: Record<string, string | string[] | undefined> | {get(name: string): string | null};
@@ -460,13 +460,19 @@ export class Pins {
 export class Encryption {
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent.
+   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
+   * for each user, since another call may send meanwhile.
    */
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;
   /**
-   * Sends a notification to the trusted devices of its recipients. A repeated call encrypts again.
-   * So, to repeat a call in another process, store the result of `encrypted`, and send that.
+   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
+   *
+   * All attempts of the call post the same
+   * text. A repeated call encrypts again, so the server refuses the same key as
+   * `idempotency-key-reused`. To repeat a call after a restart, store the payload of `encrypted`,
+   * and send that with `publisher.send` and the key. If you use each key for one notification only,
+   * you can also treat the refusal as success: an earlier call with the key was stored.
    */
   send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
   /**

@@ -282,7 +282,8 @@ export class Encryption {
 
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent.
+   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
+   * for each user, since another call may send meanwhile.
    */
   constructor(key, pins = new Pins(), {changed} = {}) {
     this.key = key;
@@ -291,9 +292,13 @@ export class Encryption {
   }
 
   /**
-   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does. A
-   * repeated call encrypts again. So, to repeat a call in another process, store the result of
-   * `encrypted`, and send that.
+   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
+   *
+   * All attempts of the call post the same
+   * text. A repeated call encrypts again, so the server refuses the same key as
+   * `idempotency-key-reused`. To repeat a call after a restart, store the payload of `encrypted`,
+   * and send that with `publisher.send` and the key. If you use each key for one notification only,
+   * you can also treat the refusal as success: an earlier call with the key was stored.
    */
   async send(publisher, notification, options) {
     return publisher.send(await this.encrypted(publisher, notification), options);

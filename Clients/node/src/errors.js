@@ -48,5 +48,5 @@ export class InterferenceError extends SealpostError {
   }
 }
 
-/** A message to a webhook that does not come from the server, or is too old. */
+/** A message to a webhook that does not come from the server, is too old, or is not JSON. */
 export class WebhookError extends SealpostError {}

@@ -18,9 +18,9 @@ function keysOf(secrets) {
 }
 
 /**
- * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
- * its time differs from `now` by more than `tolerance` seconds. Within that time an attacker can
- * repeat a message, so skip messages whose `messageID` you have already handled.
+ * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, if its
+ * time differs from `now` by more than `tolerance` seconds, or if it is not JSON. Within that time
+ * an attacker can repeat a message, so skip messages whose `messageID` you have already handled.
  *
  * - `headers`: the request's headers, as Node's object or as `Headers`.
  * - `body`: the received bytes, or their text, before any parser.
@@ -38,7 +38,13 @@ export function verifyWebhook({headers, body, secrets, tolerance = 300, now = Da
   if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > tolerance) {
     throw new WebhookError("the message is too old, or this machine's clock is wrong");
   }
-  return {messageID, sentAt: new Date(Number(timestamp) * 1000), ...contentOf(JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString()))};
+  let json;
+  try {
+    json = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString());
+  } catch (cause) {
+    throw new WebhookError(`the message is malformed: ${cause.message}`, {cause});
+  }
+  return {messageID, sentAt: new Date(Number(timestamp) * 1000), ...contentOf(json)};
 }
 
 /**

@@ -157,6 +157,16 @@ test('users who get nothing are reported before the others get the payload', asy
   await assert.rejects(encryption.send(publisher, {to: 'username:bob', payload: 'x'}), {name: 'NoTrustedDeviceError', message: /device: bob: skipped$/});
 });
 
+test('the changes of all users are one report, and those of a preparation one for each user', async () => {
+  const phones = [device(), device(2000)];
+  const publisher = publisherOf(phones.map(({text, account}, at) => ({name: `user${at}`, account, keys: [text]})));
+  for (const [call, expected] of [['prepare', [1, 1]], ['encrypted', [2]]]) {
+    const reports = [], encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: changes => { reports.push(changes.length); }});
+    await encryption[call](publisher, call === 'prepare' ? 'role:nurse' : {to: 'role:nurse', payload: 'x'});
+    assert.deepEqual(reports, expected, call);
+  }
+});
+
 test('a lost device gets nothing, whatever is listed', () => {
   const phone = device(), tablet = device(2000), pins = new Pins();
   pins.check('alice', phone.account, [phone.text]);

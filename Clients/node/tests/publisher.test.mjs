@@ -6,7 +6,8 @@ import {once} from 'node:events';
 import {createServer} from 'node:http';
 import {test} from 'node:test';
 
-import {InterferenceError, ProblemError, Publisher, UnavailableError} from '../src/index.js';
+import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
+import {Encryption, InterferenceError, ProblemError, Publisher, SenderKey, UnavailableError} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -86,6 +87,21 @@ test('a publisher sends, schedules, recalls and reports', async t => {
   assert.deepEqual(await publisher.tags('alice'), ['role:nurse']);
   const nurses = await publisher.send({payload: 'for nurses', to: 'role:nurse'});
   assert.equal(nurses.id, (await publisher.call('GET', `/api/notifications/${nurses.id}`)).Id);
+});
+
+test('a stored end-to-end payload is sent once, also after a restart', async t => {
+  const server = await Server.start(t), alice = new Publisher({server: server.url, token: server.tokenOf('alice', ['fetch', 'register'])});
+  const {Account} = await alice.call('GET', '/api/sessions/current'), device = await alice.call('POST', '/api/register');
+  await alice.call('PUT', `/api/register/${device}`, {body: {Platform: 'stream'}});
+  const text = deviceKeyText(Account, {signing: generatedKey(), agreement: generatedKey()}, 1_700_000_000);
+  await alice.call('PUT', `/api/devices/${device}/key`, {body: {Key: text}});
+  const options = {idempotencyKey: 'reminder-17'}, notification = {to: 'username:alice', payload: 'x', sendAt: new Date(Date.now() + 3_600_000)};
+  const [publisher, restarted] = [1, 2].map(() => new Publisher({server: server.url, token: server.token})), encryption = new Encryption(SenderKey.generate());
+  const encrypted = await encryption.encrypted(publisher, notification), {id} = await publisher.send(encrypted, options);
+  for (const stored of [{...notification, app: 'default', payload: encrypted.payload}, JSON.parse(JSON.stringify(encrypted))]) {
+    assert.equal((await restarted.send(stored, options)).id, id);
+  }
+  await assert.rejects(encryption.send(restarted, notification, options), {code: 'idempotency-key-reused'});
 });
 
 test('signed answers of the server are accepted, and nothing else', async t => {

@@ -42,6 +42,7 @@ test('a changed, old or foreign message is refused', () => {
   for (const signature of ['', 'v1', 'v1,', 'v1,AAAA', undefined]) refused({'webhook-signature': signature});
   refused({}, {body: `${BODY} `});
   refused({'webhook-id': '', 'webhook-signature': signatureOf('', NOW, BODY)});
+  for (const body of ['', '{', 'x']) refused(headersOf('m', NOW, body), {body});
   refused({'webhook-timestamp': '1e9', 'webhook-signature': signatureOf('m', '1e9', BODY)});
   for (const [time, isAccepted] of [[NOW - 300, true], [NOW + 300, true], [NOW - 301, false], [NOW + 301, false]]) {
     if (isAccepted) verifyWebhook({headers: headersOf('m', time), body: BODY, secrets: present, now: NOW}); else refused(headersOf('m', time));

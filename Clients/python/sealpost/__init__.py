@@ -3,11 +3,11 @@
 from .client import Client
 from .errors import Denied, Interference, Overloaded, Problem, Refused, SealpostError, ServerFault, StateChanged, Unreachable
 from .values import Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, user
-from .webhooks import Confirmation, Events, InvalidMessage, Push, Webhook
+from .webhooks import Confirmation, Events, InvalidMessage, Other, Push, Webhook
 
 __version__ = "0.2.0"
 __all__ = [
     "Client", "Confirmation", "Delivery", "DeliveryCounts", "Denied", "Device", "Event", "EventPage", "Events", "Interference",
-    "InvalidMessage", "Lane", "Notification", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault",
+    "InvalidMessage", "Lane", "Notification", "Other", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault",
     "StateChanged", "Status", "Unreachable", "UserKeys", "Webhook", "user",
 ]

@@ -39,16 +39,18 @@ class Client:
     `deadline` seconds with all its retries. A call retries temporary failures, waits at least as long
     as `Retry-After` says, and repeats a post under its idempotency key only. `signing_keys` pins the
     server's keys: then each answer must be signed, which needs the package `cryptography`.
+    `is_insecure_allowed` allows `http` for other hosts than this machine: on the way there, others can
+    read the token.
     """
 
     def __init__(
         self, server: str, token: Union[str, Callable[[], str], None] = None, *, user: Optional[Tuple[str, str]] = None,
         timeout: float = 10, deadline: float = 60, context: Optional[ssl.SSLContext] = None,
-        signing_keys: Iterable[str] = (), account: Optional[str] = None,
+        signing_keys: Iterable[str] = (), account: Optional[str] = None, is_insecure_allowed: bool = False,
     ):
         if (token is None) == (user is None):
             raise ValueError("a client needs either a token or a user")
-        self._transport = Transport(server, context)
+        self._transport = Transport(server, context, is_insecure_allowed)
         self._token, self._user = token, user
         self._timeout, self._deadline = timeout, deadline
         keys = list(signing_keys)

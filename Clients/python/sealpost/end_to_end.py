@@ -260,8 +260,10 @@ class Encryption:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
         `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent.
-        A repeated call encrypts again, so the server refuses the same `key` as reused. To repeat a call in
-        another process, store the result of `encrypted`, and send that.
+        All attempts of the call post the same text. A repeated call encrypts again, so the server refuses the
+        same `key` as `idempotency-key-reused`. To repeat a call after a restart, store the payload of
+        `encrypted`, and send that with `Client.send` and the key. If you use each key for one notification
+        only, you can also treat the refusal as success: an earlier call with the key was stored.
         """
         return client.send(self.encrypted(client, notification), **options)
 

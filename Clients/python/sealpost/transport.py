@@ -8,6 +8,7 @@ import functools
 import http.client
 import io
 import os
+import re
 import ssl
 import time
 from typing import Any, Deque, Dict, List, Optional, Tuple
@@ -43,10 +44,13 @@ class Answer:
 class Transport:
     """Connections to one server. Several threads may use it; a forked process opens its own connections."""
 
-    def __init__(self, server: str, context: Optional[ssl.SSLContext]):
+    def __init__(self, server: str, context: Optional[ssl.SSLContext], is_insecure_allowed: bool = False):
         parts = urlsplit(server)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
             raise ValueError(f"{server!r} is not the address of a server, such as https://push.example.com")
+        is_local = re.fullmatch(r"localhost|::1|127(\.[0-9]{1,3}){3}", parts.hostname)
+        if parts.scheme == "http" and not is_local and not is_insecure_allowed:
+            raise ValueError("server: http sends the token in clear; use https, or set is_insecure_allowed in a network of your own")
         self.server = server
         self._prefix = parts.path.rstrip("/")
         self._host, self._port = parts.hostname, parts.port

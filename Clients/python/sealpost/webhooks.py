@@ -48,6 +48,17 @@ class Events:
     events: List[Event]
 
 
+@dataclasses.dataclass(frozen=True)
+class Other:
+    """A message of a kind that only later servers send. `json` is its content. Answer 2xx."""
+
+    id: str
+    json: Any
+
+
+Message = Union[Push, Confirmation, Events, Other]
+
+
 class Webhook:
     """Verifies messages with the secrets of a `secretFile`.
 
@@ -66,7 +77,7 @@ class Webhook:
             raise ValueError("the secret is empty")
         self._tolerance = tolerance
 
-    def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Union[Push, Confirmation, Events]:
+    def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Message:
         """Returns the message in a request's fields and body, as received.
 
         Raises `InvalidMessage` if it is not from Sealpost.
@@ -97,9 +108,13 @@ def _key(secret: str) -> bytes:
     return key
 
 
-def _message(id: str, value: Any) -> Union[Push, Confirmation, Events]:
-    if value.get("type") == "sealpost.events":
-        return Events(id, read_all(Event, value["data"]["Events"]))
-    if "confirmation" in value:
+def _message(id: str, json: Any) -> Message:
+    value = json if isinstance(json, dict) else {}
+    data = value.get("data")
+    if value.get("type") == "sealpost.events" and isinstance(data, dict) and isinstance(data.get("Events"), list):
+        return Events(id, read_all(Event, data["Events"]))
+    if isinstance(value.get("confirmation"), str):
         return Confirmation(id, value["confirmation"], value["handle"])
-    return Push(id, value["secureId"], value["handle"], value.get("alert"), value.get("accountHint"))
+    if isinstance(value.get("secureId"), str) and re.fullmatch("[0-9]{1,16}", value["secureId"]):
+        return Push(id, value["secureId"], value["handle"], value.get("alert"), value.get("accountHint"))
+    return Other(id, json)

@@ -274,6 +274,14 @@ class NotificationTests(unittest.TestCase):
             with self.subTest(server=server), self.assertRaises(ValueError):
                 Client(server, "t")
 
+    def test_http_is_refused_for_other_machines(self):
+        for server in ("http://push.example.com", "http://localhost.example.com", "http://127.0.0.1.example.com", "HTTP://10.0.0.1:8080"):
+            with self.subTest(server=server), self.assertRaisesRegex(ValueError, "http sends the token in clear"):
+                Client(server, "t")
+        for server in ("http://localhost:8080", "http://LOCALHOST", "http://127.0.0.1:8080", "http://127.9.9.9", "http://[::1]:8080"):
+            Client(server, "t")
+        Client("http://sealpost:8080", "t", is_insecure_allowed=True)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,7 +25,7 @@ def blocks(page):
 
 
 PRINTED = {
-    "docs/backends.md": "reaches 1 users on 1 devices", "Clients/python/README.md": r"^\d+ 1\n", "docs/end-to-end.md": "kind='first'",
+    "docs/backends.md": "reaches 1 users on 1 devices", "Clients/python/README.md": r"^\d+ 1\n", "docs/end-to-end.md": r"(?s)kind='first'.*bob: skipped\nSent\(id=",
 }
 
 
@@ -49,6 +49,7 @@ class GuideTests(unittest.TestCase):
     def test_each_block_runs(self):
         with rig.Rig(PROGRAM, "publisher", EVENTS_KEEP="7d") as server:
             server.add_user("paul", "publisher")
+            server.add_user("bob")
             server.serve()
             connection = server.connect()
             token = api.ask(connection, "POST", "/api/sessions", {"Scopes": ["send", "fetch"]}, api.basic("paul"))["Token"]

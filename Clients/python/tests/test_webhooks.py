@@ -3,11 +3,12 @@ import hmac
 import json
 import unittest
 
-from sealpost import Confirmation, Events, InvalidMessage, Push, Webhook
+from sealpost import Confirmation, Events, InvalidMessage, Other, Push, Webhook
 
 OLD, NEW = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a text of twenty-four bytes"
 NOW = 1_800_000_000
 PUSH = b'{"secureId":"7","handle":"abcd"}'
+EVENTS = b'{"type":"sealpost.events","data":{"Events":[{"Number":5}]}}'
 
 
 def signed(secret, body=PUSH, id="m", at=NOW):
@@ -23,8 +24,7 @@ class WebhookTests(unittest.TestCase):
             "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",
             "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
         }
-        with self.assertRaisesRegex(InvalidMessage, "malformed"):
-            Webhook(OLD).verify(headers, body, 1614265330)
+        self.assertEqual(Webhook(OLD).verify(headers, body, 1614265330), Other(headers["webhook-id"], {"test": 2432232314}))
         with self.assertRaisesRegex(InvalidMessage, "signature"):
             Webhook(OLD).verify(headers, body + b" ", 1614265330)
 
@@ -42,6 +42,12 @@ class WebhookTests(unittest.TestCase):
                 self.assertIs(type(message), kind)
                 self.assertEqual(message.id, "m")
         self.assertEqual((message.events[0].number, message.events[0].at.hour), (5, 10))
+
+    def test_a_message_of_an_unknown_kind_is_valid(self):
+        for text in ('{"x":1}', "{}", "[]", "7", "null", '{"secureId":7}', '{"confirmation":7}', '{"type":"sealpost.events","data":{"Events":7}}'):
+            with self.subTest(text=text):
+                body = text.encode()
+                self.assertEqual(Webhook(OLD).verify(signed(OLD, body), body, NOW), Other("m", json.loads(text)))
 
     def test_both_secrets_verify_while_one_is_changed(self):
         receiver = Webhook(f"{OLD}\n\n {NEW}\n")
@@ -68,8 +74,7 @@ class WebhookTests(unittest.TestCase):
         for headers, body in (
             ({}, PUSH), ({**good, "Webhook-Signature": "v1,é v1, ,"}, PUSH), ({**good, "Webhook-Id": "other"}, PUSH),
             ({**good, "Webhook-Timestamp": "9" * 5000}, PUSH), (signed(OLD, at="9" * 5000), PUSH), (signed(OLD, at="١٢"), PUSH),
-            (signed(OLD, deep), deep), (signed(OLD, b"\xff"), b"\xff"), (signed(OLD, b"[]"), b"[]"), (signed(OLD, b"{}"), b"{}"),
-            (signed(OLD, b""), b""),
+            (signed(OLD, deep), deep), (signed(OLD, b"\xff"), b"\xff"), (signed(OLD, b""), b""), (signed(OLD, EVENTS), EVENTS),
         ):
             with self.subTest(headers=headers, body=body[:20]), self.assertRaises(InvalidMessage):
                 Webhook(OLD).verify(headers, body, NOW)

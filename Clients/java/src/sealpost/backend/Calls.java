@@ -26,7 +26,8 @@ final class Calls {
     private final Duration firstDelay;
 
     Calls(Client.Builder options, Supplier<String> authorization) {
-        this.transport = new Transport(options.server, options.http == null ? HttpClient.newHttpClient() : options.http);
+        HttpClient http = options.http == null ? HttpClient.newHttpClient() : options.http;
+        this.transport = new Transport(options.server, http, options.isInsecureAllowed);
         this.authorization = authorization;
         this.verifier = options.verifier;
         this.account = new AtomicReference<>(options.account);

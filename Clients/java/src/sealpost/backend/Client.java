@@ -318,6 +318,7 @@ public final class Client {
         @Nullable Verifier verifier;
         @Nullable String account;
         @Nullable HttpClient http;
+        boolean isInsecureAllowed;
         /**
          * The longest delay before the first retry. Tests shorten this delay and the page size.
          */
@@ -392,6 +393,15 @@ public final class Client {
          */
         public Builder http(HttpClient http) {
             this.http = http;
+            return this;
+        }
+
+        /**
+         * Allows {@code http} for other hosts than this machine. On the way there, others can read
+         * the token.
+         */
+        public Builder isInsecureAllowed(boolean isInsecureAllowed) {
+            this.isInsecureAllowed = isInsecureAllowed;
             return this;
         }
 

@@ -82,9 +82,12 @@ public final class Encryption {
     /**
      * Sends a notification with an idempotency key that you choose.
      *
-     * <p>A repeated call encrypts again, so the server refuses it under the same key as {@code
-     * idempotency-key-reused}. To repeat a call in another process, store the result of {@link
-     * #encrypted}, and send that.
+     * <p>All attempts of the call post the same text. A repeated call encrypts again, so the server
+     * refuses the same key as {@code idempotency-key-reused}. To repeat a call after a restart,
+     * store the {@link Notification#payload() payload} of {@link #encrypted}, and send that with
+     * {@link Client#send(Notification, String)} and the key. If you use each key for one
+     * notification only, you can also treat the refusal as success: an earlier call with the key
+     * was stored.
      */
     public Sent send(Client client, Notification notification, String key) {
         return client.send(encrypted(client, notification), key);

@@ -3,7 +3,7 @@ package sealpost.backend;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A message of the server: a {@link Push}, a {@link Confirmation} or {@link Events}. */
+/** A message of the server: a {@link Push}, a {@link Confirmation}, {@link Events} or {@link Other}. */
 public abstract class Message {
     /** The id by which a receiver recognizes a repeated message. */
     public final String id;
@@ -59,9 +59,24 @@ public abstract class Message {
         }
     }
 
+    /** A message of a kind that only later servers send. Answer 2xx. */
+    public static final class Other extends Message {
+        public final Json json;
+
+        private Other(String id, Json json) {
+            super(id);
+            this.json = json;
+        }
+    }
+
     static Message read(String id, Json json) {
+        if (json.kind() != Json.Kind.OBJECT) return new Other(id, json);
         Members message = new Members(json);
-        if ("sealpost.events".equals(message.textOr("type", null))) return new Events(id, message);
-        return json.get("confirmation") == null ? new Push(id, json) : new Confirmation(id, message);
+        Json data = json.get("data");
+        Json events = data == null ? null : data.get("Events");
+        boolean isArray = events != null && events.kind() == Json.Kind.ARRAY;
+        if (isArray && "sealpost.events".equals(message.textOr("type", null))) return new Events(id, message);
+        if (message.textOr("confirmation", null) != null) return new Confirmation(id, message);
+        return message.textOr("secureId", "").matches("[0-9]{1,16}") ? new Push(id, json) : new Other(id, json);
     }
 }

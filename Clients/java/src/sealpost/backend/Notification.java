@@ -98,11 +98,13 @@ public final class Notification {
         return with("Alert", alert);
     }
 
-    Json payload() {
+    /** The payload; a string if {@link Encryption#encrypted} has encrypted it. */
+    public Json payload() {
         return json.get("Payload");
     }
 
-    Notification payload(String payload) {
+    /** The same notification with another payload, such as a stored one of {@link Encryption#encrypted}. */
+    public Notification payload(String payload) {
         return with("Payload", Json.of(payload));
     }
 

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -27,11 +28,16 @@ final class Transport {
     private final HttpClient http;
     private final String server;
 
-    Transport(String server, HttpClient http) {
+    Transport(String server, HttpClient http, boolean isInsecureAllowed) {
         URI uri = URI.create(server);
         boolean isHTTP = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
         if (!isHTTP || uri.getHost() == null || uri.getRawQuery() != null || uri.getRawFragment() != null || uri.getRawUserInfo() != null) {
             throw new IllegalArgumentException(server + " is not the address of a server, such as https://push.example.com");
+        }
+        boolean isLocal = uri.getHost().toLowerCase(Locale.ROOT).matches("localhost|\\[::1\\]|127(\\.[0-9]{1,3}){3}");
+        if ("http".equals(uri.getScheme()) && !isLocal && !isInsecureAllowed) {
+            throw new IllegalArgumentException(
+                    "server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own");
         }
         if (http.followRedirects() != HttpClient.Redirect.NEVER) {
             throw new IllegalArgumentException("the HttpClient follows redirects: set Redirect.NEVER, its default");

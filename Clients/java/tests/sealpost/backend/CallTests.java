@@ -286,6 +286,14 @@ final class CallTests {
         for (String server : List.of("push.example.com", "ftp://x", "https://", "https://u:p@x", "https://x/?a", "https://x y", "/x")) {
             fails(wrong, () -> new Client(server, "t"));
         }
+        for (String server : List.of("http://push.example.com", "http://localhost.example.com", "http://127.0.0.1.example.com")) {
+            String message = fails(wrong, () -> new Client(server, "t")).getMessage();
+            equal(message.startsWith("server: http sends the token in clear"), true, server);
+        }
+        for (String server : List.of("http://localhost:8080", "http://LOCALHOST", "http://127.9.9.9", "http://[::1]:8080")) {
+            new Client(server, "t");
+        }
+        Client.builder("http://sealpost:8080").token("t").isInsecureAllowed(true).build();
         fails(wrong, () -> Client.builder("https://x").build());
         HttpClient following = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build();
         fails(wrong, () -> Client.builder("https://x").token("t").http(following).build());

@@ -136,6 +136,12 @@ final class ServerTests {
         Encryption encryption = new Encryption(SenderKey.read(System.getenv("SEALPOST_SENDER")), new Pins(), changes::addAll);
         equal(encryption.send(CLIENT, to("carol", "only for carol \u00fc")).recipients, 1L);
         equal(changes.size() + " " + changes.get(0).kind, "1 FIRST");
+        Notification stored = to("carol", "repeated");
+        String text = encryption.encrypted(CLIENT, stored).payload().string();
+        Sent first = CLIENT.send(encryption.encrypted(CLIENT, stored).payload(text), "stored");
+        equal(new Client(SERVER, TOKEN).send(to("carol", "repeated").app("default").payload(text), "stored"), first);
+        Problem reused = fails(Problem.class, () -> encryption.send(CLIENT, stored, "stored"));
+        equal(reused.code, "idempotency-key-reused");
         fails(NoTrustedDevice.class, () -> encryption.send(CLIENT, to("bob", "x")));
         Problem error = fails(Problem.class, () -> encryption.send(CLIENT, to("carol", "x").app("unknown")));
         equal(error.code, "unknown-app");
