@@ -2003,8 +2003,11 @@ export class PushClient {
    * sessions of the account and their devices: call `registerIfNeeded` afterwards.
    */
   async changePassword(current, next) {
-    await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
-    await this.signIn(this.account, next);
+    const change = async () => {
+      await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
+      await this.signIn(this.account, next);
+    };
+    await alone(`${this.#channelName} password`, this.#api.deadline(), change, change);
   }
 
   /**
@@ -3283,13 +3286,15 @@ export class PushClient {
    * arrive.
    */
   async *#streams(last, signal, silence) {
-    let device = null, pause = 0;
+    let device = null, pause = 0, used = null, isTriedAgain = false;
     while (!signal.aborted) {
       try {
+        used = (await this.#read('session'))?.token;
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
+          isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.closeSeen();
           isOpen = true;
@@ -3299,6 +3304,7 @@ export class PushClient {
       } catch (error) {
         if (signal.aborted) return;
         if (error.problem?.status === 404) device = null;
+        else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
@@ -3307,6 +3313,16 @@ export class PushClient {
         signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
     }
+  }
+
+  /**
+   * Whether the stored token differs from `used`. Waits for the end of a `changePassword` in any
+   * tab: the server ends the old token before the client has the new one.
+   */
+  async #isReplaced(used) {
+    const read = async () => (await this.#read('session'))?.token !== used;
+    // `alone` waits half of the time, and `changePassword` has two deadlines.
+    return alone(`${this.#channelName} password`, this.#api.deadline(4), read, read);
   }
 
   /**

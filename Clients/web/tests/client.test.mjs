@@ -900,7 +900,7 @@ async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
     return new Response(body, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
   };
   const tabs = await Promise.all(Array.from({length: count}, async () => {
-    const push = await clientOf(t, server, {store}), end = new AbortController(), told = [];
+    const push = await clientOf(t, server, {store, timeout: 60}), end = new AbortController(), told = [];
     const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
     return {push, end, told, ended};
   }));
@@ -930,6 +930,35 @@ test('tabs share one stream, and the next one goes on where the one that ends ha
     await ended;
   }
 });
+
+for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
+  test(`events go on with the new token after a change of the password in ${name}`, async t => {
+    const {server, streams, tabs: all, until, send} = await tabs(t, 2), {after} = server;
+    await until(() => streams.length === 1);
+    let refuse;
+    const refused = new Promise(done => { refuse = done; });
+    server.after = (response, request) => {
+      if (request.path !== '/api/stream' || response.status !== 401) return after(response, request);
+      refuse();
+      return response;
+    };
+    // The server ends the stream with its session. The next stream is refused before the sign-in.
+    server.before = async ({method, path}) => {
+      if (method !== 'POST' || path !== '/api/sessions') return;
+      streams[0].controller.close();
+      await refused;
+    };
+    await all[place].push.changePassword('old', 'new');
+    await until(() => streams.length === 2);
+    const id = send('late');
+    await until(() => all.every(({told}) => told.length === 1));
+    assert.deepEqual(all.map(({told}) => told), [[[id, 'late']], [[id, 'late']]]);
+    for (const {end, ended} of all) {
+      end.abort();
+      await ended;
+    }
+  });
+}
 
 test('a tab that is suspended with the lock loses it', async t => {
   let isStolen = false;

@@ -5,7 +5,8 @@ import java.util.List;
 
 /**
  * The account's devices and their topics, for screens such as "your devices". {@link
- * PushClient#register} registers this device.
+ * PushClient#register} registers this device. Calls for this device throw {@link
+ * PushClientException.Reason#NOT_REGISTERED} before it.
  */
 public final class Devices {
     private final PushClient client;
@@ -129,7 +130,7 @@ public final class Devices {
 
     private String own() throws PushClientException {
         String id = client.account.read().index.registration;
-        if (id == null) throw new IllegalStateException("this device is not registered: call register first");
+        if (id == null) throw PushClientException.notRegistered();
         return id;
     }
 }

@@ -93,10 +93,24 @@ final class Exchange implements Callable<RawAnswer> {
             String name = connection.getHeaderFieldKey(index);
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
-        // The body of an answer without the echo is not read: a captive portal's page may be long.
-        if (isEchoed(connection)) readBody(connection, answer);
-        else connection.disconnect();
+        if (isEchoed(connection)) {
+            readBody(connection, answer);
+        } else {
+            // The body is not read: a captive portal's page may be long.
+            try {
+                refuseCutHead(connection, answer);
+            } finally {
+                connection.disconnect();
+            }
+        }
         return answer;
+    }
+
+    /** Refuses an answer that has ended inside its head, before the echo. Redirects need no body. */
+    private void refuseCutHead(HttpURLConnection connection, RawAnswer answer) throws IOException {
+        if (isFramed(answer) || hasNoBody(answer) || answer.field("location") != null) return;
+        InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream();
+        if (in != null && in.read() < 0) throw endedInHead();
     }
 
     private boolean isEchoed(HttpURLConnection connection) {
@@ -133,7 +147,7 @@ final class Exchange implements Callable<RawAnswer> {
     }
 
     private void readBody(HttpURLConnection connection, RawAnswer answer) throws IOException {
-        if (answer.status == 204 || answer.status == 304 || request.method.equals("HEAD")) return;
+        if (hasNoBody(answer)) return;
         try (InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream()) {
             if (in != null) read(in, answer);
             if (answer.end == RawAnswer.End.OVERSIZED) connection.disconnect();
@@ -145,9 +159,20 @@ final class Exchange implements Callable<RawAnswer> {
             if (isCancelled || isOfDevice(end)) throw end;
             answer.end = RawAnswer.End.CUT;
         }
-        // The platform hides that an answer has ended inside its head: there was no answer.
-        boolean isFramed = answer.field("content-length") != null || answer.field("transfer-encoding") != null;
-        if (!isFramed && answer.body.length == 0) throw new IOException("the answer ended inside its head");
+        if (!isFramed(answer) && answer.body.length == 0) throw endedInHead();
+    }
+
+    private boolean hasNoBody(RawAnswer answer) {
+        return answer.status == 204 || answer.status == 304 || request.method.equals("HEAD");
+    }
+
+    private static boolean isFramed(RawAnswer answer) {
+        return answer.field("content-length") != null || answer.field("transfer-encoding") != null;
+    }
+
+    /** The platform hides that an answer has ended inside its head: there was no answer. */
+    private static IOException endedInHead() {
+        return new IOException("the answer ended inside its head");
     }
 
     private void read(InputStream in, RawAnswer answer) throws IOException {

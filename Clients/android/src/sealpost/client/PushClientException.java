@@ -47,6 +47,8 @@ public final class PushClientException extends Exception {
          * them at the server. Tell the user, and call {@link Devices#setKey(String)}.
          */
         KEY_REPLACED,
+        /** This call needs a registration of this device: call {@link PushClient#register} first. */
+        NOT_REGISTERED,
         /**
          * The store cannot be read or written, for example because the disk is full.
          */
@@ -126,6 +128,10 @@ public final class PushClientException extends Exception {
 
     static PushClientException keyReplaced() {
         return of(Reason.KEY_REPLACED, "the server lists other keys for this device", null);
+    }
+
+    static PushClientException notRegistered() {
+        return of(Reason.NOT_REGISTERED, "this device is not registered: call register first", null);
     }
 
     public Reason reason() {

@@ -1285,12 +1285,9 @@ public final class ClientTests {
     public static void theAccountsDevicesAreListedAndThisOneJoinsTopics() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
-            try {
-                client.devices().join("news");
-                throw new AssertionError("a device without a registration has joined");
-            } catch (IllegalStateException expected) {
-                Check.equal(server.log.size(), 0, "requests");
-            }
+            Check.fails(() -> client.devices().join("news"), PushClientException.Reason.NOT_REGISTERED);
+            Check.fails(() -> client.devices().test(), PushClientException.Reason.NOT_REGISTERED);
+            Check.equal(server.log.size(), 0, "requests");
             client.register("fcm", "handle", Collections.<String>emptyList());
             server.devices.add("device-2");
             server.log.clear();

@@ -53,10 +53,21 @@ public final class NetworkTests {
     }
 
     public static void anAnswerThatEndsInsideItsHeadIsNoAnswer() throws Exception {
-        try (RawServer server = new RawServer(head -> RawServer.echoed(head, 200, "{}").split("Content-Length")[0]);
-                TestFolder folder = new TestFolder()) {
-            PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
-            Check.that(error.getMessage().contains("inside its head"), error.getMessage());
+        for (String end : new String[] {"Content-Length", "MyToken"}) {
+            try (RawServer server = new RawServer(head -> RawServer.echoed(head, 200, "{}").split(end)[0]);
+                    TestFolder folder = new TestFolder()) {
+                PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
+                Check.that(error.getMessage().contains("inside its head"), error.getMessage());
+            }
+        }
+    }
+
+    public static void aPortalsPageMayEndWithTheConnection() throws Exception {
+        for (String answer : new String[] {"200 OK\r\n\r\n<html>", "302 Found\r\nLocation: http://portal.example/\r\n\r\n"}) {
+            try (RawServer server = new RawServer(head -> "HTTP/1.0 " + answer);
+                    TestFolder folder = new TestFolder()) {
+                Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.CAPTIVE_PORTAL);
+            }
         }
     }
 

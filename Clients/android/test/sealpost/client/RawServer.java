@@ -12,10 +12,10 @@ import java.util.List;
 
 /**
  * A server that answers each request with bytes that the test chooses. It closes the connection
- * after an answer without a whole head.
+ * after an answer of HTTP/1.0, or without a whole head.
  */
 final class RawServer implements AutoCloseable {
-    /** Returns the answer to a request; an answer without a whole head closes the connection. */
+    /** Returns the answer to a request. */
     interface Answers {
         String to(String request) throws Exception;
     }
@@ -57,8 +57,7 @@ final class RawServer implements AutoCloseable {
                 log.add(head.substring(0, head.indexOf(" HTTP/")));
                 String answer = answers.to(head);
                 socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
-                // An answer without a whole head ends the connection.
-                if (!answer.contains("\r\n\r\n")) return;
+                if (!answer.contains("\r\n\r\n") || answer.startsWith("HTTP/1.0")) return;
             }
         } catch (Exception ended) {
             // The client has closed the connection.
