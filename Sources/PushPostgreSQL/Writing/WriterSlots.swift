@@ -75,9 +75,7 @@ final class SlotLoan: Sendable {
     }
 
     /// Returns the slot. It must not be used afterwards.
-    func end() {
-        if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) }
-    }
+    func end() { if let slot = self.state.withLock({ $0.take() }) { self.slots.giveBack(slot) } }
 
     /// Gives up the slot's chain, because another server may have extended it.
     func forgetHead() { self.state.withLock { $0?.head = nil } }

@@ -24,9 +24,7 @@ extension Writer {
     }
 
     /// Writes all waiting receipts. Call it on the writer's queue only.
-    func drainReceipts() {
-        while self.receipts.count > 0, self.writeSomeReceipts() {}
-    }
+    func drainReceipts() { while self.receipts.count > 0, self.writeSomeReceipts() {} }
 
     /// Writes a group of receipts. Returns `false` if some of them could not be written, and must
     /// be written later. Call it on the writer's queue only.
