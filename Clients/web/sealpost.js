@@ -1910,7 +1910,10 @@ export class PushClient {
     this.#settings = settings;
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
-    /** The name of the signed-in account; null if there is none. */
+    /**
+     * The name of the signed-in account; null if there is none. After a sign-out in another tab it
+     * is null once a call, or `events`, has thrown `signedOut`.
+     */
     this.account = null;
   }
 
@@ -3433,7 +3436,10 @@ export class PushClient {
   async #authorization(refused, deadline) {
     // The epoch is read last: another tab may sign out between the two reads.
     const session = await this.#read('session'), stored = session && `Bearer ${session.token}`, head = await this.#store.head();
-    if (this.account === null || head.epoch !== this.#epoch) throw new PushClientError('signedOut', 'Nobody is signed in.');
+    if (this.account === null || head.epoch !== this.#epoch) {
+      this.account = null;
+      throw new PushClientError('signedOut', 'Nobody is signed in.');
+    }
     // The client renews a token a minute before its end, since a request takes time. Without a
     // token provider the client uses the token until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;

@@ -1258,6 +1258,18 @@ test('a call that begins while another tab signs out throws signedOut', async t 
     await push.signOut();
   };
   await assert.rejects(other.devices(), {code: 'signedOut'});
+  assert.equal(other.account, null);
+});
+
+test("after the browser has deleted the origin's data, sync throws signedOut, and the account is null", async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
+  await push.sync();
+  await store.removeAll();
+  assert.equal(push.account, 'alice');
+  await assert.rejects(push.sync(), {code: 'signedOut'});
+  assert.equal(push.account, null);
+  await push.useToken('spt_first', {account: 'alice'});
+  assert.equal((await push.sync()).isFresh, true);
 });
 
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
