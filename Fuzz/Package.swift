@@ -59,7 +59,7 @@ let package = Package(
             "PushServer",
             [
                 "Bytes", "CResources", "CZlib", "CivilTime", "HTTPSignatures", "PushAPI", "PushCore", "PushStore",
-                "SocketHTTP", "Cryptography", httpTypes, logging,
+                "Reactor", "SocketHTTP", "Cryptography", httpTypes, logging,
             ],
             exclude: ["Console/page", "openapi.json"]
         ),
