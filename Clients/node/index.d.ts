@@ -468,11 +468,11 @@ export class Encryption {
   /**
    * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
    *
-   * All attempts of the call post the same
-   * text. A repeated call encrypts again, so the server refuses the same key as
-   * `idempotency-key-reused`. To repeat a call after a restart, store the payload of `encrypted`,
-   * and send that with `publisher.send` and the key. If you use each key for one notification only,
-   * you can also treat the refusal as success: an earlier call with the key was stored.
+   * All attempts of the call post the same text. A repeated call encrypts again, so the server
+   * refuses the same key as `idempotency-key-reused`. To repeat a call after a restart, store the
+   * payload of `encrypted`, and send that with `publisher.send` and the key. If you use each key for
+   * one notification only, you can also treat the refusal as success: an earlier call with the key
+   * was stored.
    */
   send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
   /**

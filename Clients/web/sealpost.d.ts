@@ -226,7 +226,10 @@ export class PushClient {
   /** The names of all accounts that this origin has opened. */
   static names(): Promise<string[]>;
 
-  /** The name of the signed-in account; null if there is none. */
+  /**
+   * The name of the signed-in account, or null. After a sign-out in another tab it is null once a
+   * call, or `events`, has thrown `signedOut`.
+   */
   readonly account: string | null;
   get settings(): Readonly<Required<OpenOptions>>;
   /** Whether the account is still the one that this client was opened for. */

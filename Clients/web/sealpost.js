@@ -1911,8 +1911,8 @@ export class PushClient {
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
     /**
-     * The name of the signed-in account; null if there is none. After a sign-out in another tab it
-     * is null once a call, or `events`, has thrown `signedOut`.
+     * The name of the signed-in account, or null. After a sign-out in another tab it is null once a
+     * call, or `events`, has thrown `signedOut`.
      */
     this.account = null;
   }
