@@ -1,6 +1,9 @@
 import Bytes
 import Cryptography
 import Foundation
+import PushCore
+import PushStore
+import PushTesting
 
 @testable import PushServer
 
