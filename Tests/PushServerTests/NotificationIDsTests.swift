@@ -25,6 +25,14 @@ import Testing
         #expect(zip(moments, moments.dropFirst()).count { $0.rawValue < $1.rawValue } < 80)
     }
 
+    /// All ids of one moment may be in use, for instance after a day of many posts.
+    @Test func eachAttemptDrawsFarFromTheOthers() {
+        let ids = NotificationIDs(bits: 31)
+        let now = Date(timeIntervalSince1970: 1_000_000)
+        let attempts = (0..<NotificationPoster.maximumAttempts).compactMap { ids.draw(at: now, attempt: $0) }
+        #expect(Set(attempts.map { $0.rawValue >> 16 }).count > 90)
+    }
+
     @Test(arguments: [Date.distantPast, .distantFuture])
     func anExtremeClockDoesNotTrap(now: Date) {
         #expect(NotificationIDs(bits: 31).draw(at: now).map { $0.rawValue < 1 << 31 } ?? true)

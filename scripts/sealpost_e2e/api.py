@@ -85,6 +85,7 @@ def register(connection, credentials=CREDENTIALS, **device):
     return id
 
 
-def sign_in(connection, name):
-    """The `Authorization` field of a new session."""
-    return f"Bearer {ask(connection, 'POST', '/api/sessions', credentials=basic(name))['Token']}"
+def sign_in(connection, name, *scopes):
+    """The `Authorization` field of a new session; without `scopes`, it has those of a device."""
+    order = {"Scopes": scopes} if scopes else None
+    return f"Bearer {ask(connection, 'POST', '/api/sessions', order, basic(name))['Token']}"

@@ -60,8 +60,8 @@ struct RegistrationHandler: Handler {
         // A random notification id of 31 bits may be in use already; then the loop draws another
         // one. The number of attempts is limited, so that the client gets an error if no id is
         // free.
-        for _ in 0..<100 {
-            guard let confirmation = self.ids.draw(at: context.now) else { continue }
+        for attempt in 0..<100 {
+            guard let confirmation = self.ids.draw(at: context.now, attempt: attempt) else { continue }
             let registration = try DeviceRegistration(
                 body,
                 id: id,

@@ -188,6 +188,7 @@ struct BatchPoster: Sendable {
         _ payload: [UInt8],
         _ number: Int,
         of origin: Origin,
+        attempt: Int = 0,
         besides ids: Set<NotificationID> = [],
         once request: IdempotentRequest?
     ) throws -> NewNotification {
@@ -198,6 +199,7 @@ struct BatchPoster: Sendable {
             from: origin.user,
             now: origin.now,
             idAt: moment,
+            attempt: attempt,
             besides: ids,
             once: request
         ) { id in
@@ -206,12 +208,19 @@ struct BatchPoster: Sendable {
     }
 
     /// The draft with another notification id, and with its payload encrypted again for that id.
-    private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
+    private func renewed(_ draft: Draft, _ attempt: Int, of origin: Origin) throws -> Draft {
         let taken = draft.post
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
         let payload = Array(try self.poster.store.vault.open(taken.sealedPayload, in: place))
         var draft = draft
-        draft.post = try self.newPost(draft.order, payload, draft.number, of: origin, once: draft.post.request)
+        draft.post = try self.newPost(
+            draft.order,
+            payload,
+            draft.number,
+            of: origin,
+            attempt: attempt,
+            once: draft.post.request
+        )
         return draft
     }
 
@@ -226,14 +235,14 @@ struct BatchPoster: Sendable {
         to outcomes: inout BatchOutcomes
     ) async throws -> Problem? {
         var rest = drafts
-        for _ in 0..<NotificationPoster.maximumAttempts where !rest.isEmpty {
+        for attempt in 1...NotificationPoster.maximumAttempts where !rest.isEmpty {
             let stored = await self.store(rest[...], in: batch, of: origin)
             if stored.isNew { outcomes.hasNew = true }
             var again: [Draft] = []
             for (draft, result) in zip(rest, stored.results) {
                 switch result {
                 case .success(let sent?): outcomes[draft.number] = .success(sent)
-                case .success(nil): again.append(try self.renewed(draft, of: origin))
+                case .success(nil): again.append(try self.renewed(draft, attempt, of: origin))
                 case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
                 case .failure(let problem): outcomes[draft.number] = .failure(problem)
                 }

@@ -26,7 +26,10 @@ package struct NotificationIDs: Sendable {
 
     /// Draws an id. Returns `nil` if it has drawn 0, which is not a valid id; the caller must then
     /// draw again.
-    package func draw(at now: Date) -> NotificationID? {
+    ///
+    /// If the id is in use, the caller draws again with the next `attempt`, and gets an id that is
+    /// far from it. Most ids near the first one may be in use, too.
+    package func draw(at now: Date, attempt: Int = 0) -> NotificationID? {
         guard self.bits > Self.lowerBits + 8 else {
             return NotificationID(rawValue: .random(in: 1..<1 << self.bits))
         }
@@ -35,6 +38,7 @@ package struct NotificationIDs: Sendable {
         // If the clock is so wrong that the number does not fit into `Int64`, every time counts as
         // moment 0.
         hasher.combine(Int64(exactly: (now.timeIntervalSince1970 / Self.moment).rounded(.down)) ?? 0)
+        hasher.combine(attempt)
         let upper = UInt64(bitPattern: Int64(hasher.finalize())) >> UInt64(64 - self.bits + Self.lowerBits)
         let lower = UInt64.random(in: 0..<1 << UInt64(Self.lowerBits))
         return NotificationID(rawValue: Int64(upper << UInt64(Self.lowerBits) | lower))

@@ -36,8 +36,16 @@ struct NotificationPoster: Sendable {
         record: (NotificationID) throws -> AuditRecord
     ) async throws -> SentNotification {
         let sender = try context.user
-        for _ in 0..<Self.maximumAttempts {
-            let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
+        for attempt in 0..<Self.maximumAttempts {
+            let post = try self.newPost(
+                order,
+                payload,
+                from: sender,
+                now: context.now,
+                attempt: attempt,
+                once: request,
+                record
+            )
             let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
                 try await self.explain(outcome, of: order.audience.app, to: sender, context.reader)
@@ -56,11 +64,12 @@ struct NotificationPoster: Sendable {
         from sender: User,
         now: Date,
         idAt moment: Date? = nil,
+        attempt: Int,
         besides taken: Set<NotificationID> = [],
         once request: IdempotentRequest?,
         _ record: (NotificationID) throws -> AuditRecord
     ) throws -> NewNotification {
-        let id = self.drawID(at: moment ?? now, besides: taken)
+        let id = self.drawID(at: moment ?? now, attempt: attempt, besides: taken)
         // If the time is in the past, the notification is sent now. So a client may repeat a
         // request after its `SendAt`.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
@@ -158,12 +167,12 @@ struct NotificationPoster: Sendable {
         throw Problem(.unknownUser, "user \(name) does not belong to the app \(app); \(list)")
     }
 
-    private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {
+    private func drawID(at now: Date, attempt: Int, besides taken: Set<NotificationID>) -> NotificationID {
         var attempts = 0
         while true {
             // This condition rarely fails: `draw` chooses among at least 2^16 numbers, of which
             // only 0 is not an id.
-            guard let id = self.ids.draw(at: now) else { continue }
+            guard let id = self.ids.draw(at: now, attempt: attempt) else { continue }
             // If the configuration allows few ids, perhaps none is free; then the store refuses
             // the returned id.
             attempts += 1
