@@ -13,6 +13,7 @@ using System.Runtime.Serialization;
 using System.Runtime.Serialization.Json;
 using System.Security.Cryptography;
 using System.Text;
+using System.Threading;
 using System.Threading.Tasks;
 
 [DataContract] class Notification {
@@ -41,10 +42,13 @@ static class Publish {
     /// Posts a notification. All attempts have the same key, so the server sends it once.
     static async Task<Sent> Send(string server, string token, string key, Notification notification, DateTime deadline) {
         var body = Write(notification);
+        var address = new Uri(server);
+        if (address.Scheme != "https" && !address.IsLoopback) throw new ArgumentException("http sends the token in clear: use https");
+        using (var limit = new CancellationTokenSource(deadline - DateTime.UtcNow))
         for (var delay = 250.0;; delay = Math.Min(2 * delay, 30000)) {
             TimeSpan pause;
             try {
-                return await Attempt(server, token, key, body);
+                return await Attempt(server, token, key, body, limit.Token);
             } catch (Exception error) when (error is SealpostException || error is HttpRequestException || error is IOException
                     || error is TaskCanceledException || error is SerializationException) {
                 pause = TimeSpan.FromMilliseconds(delay * (0.5 + Random(1000) / 2000.0));
@@ -58,7 +62,7 @@ static class Publish {
         }
     }
 
-    static async Task<Sent> Attempt(string server, string token, string key, byte[] body) {
+    static async Task<Sent> Attempt(string server, string token, string key, byte[] body, CancellationToken limit) {
         var number = Random(126322568);
         var request = new HttpRequestMessage(HttpMethod.Post, server + "/api/notifications") { Content = new ByteArrayContent(body) };
         request.Content.Headers.Add("Content-Type", "application/json");
@@ -66,7 +70,7 @@ static class Publish {
         request.Headers.Add("Idempotency-Key", key);
         request.Headers.Add("MyToken", number.ToString());
         request.Headers.Add("Prefer", "handling=strict");
-        using (var response = await http.SendAsync(request)) {
+        using (var response = await http.SendAsync(request, limit)) {
             return Checked(response, await response.Content.ReadAsByteArrayAsync(), number * 17 + 3);
         }
     }

@@ -8,12 +8,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"time"
@@ -43,8 +47,18 @@ func Send(server, token, key string, notification Notification, deadline time.Ti
 	if err != nil {
 		return Sent{}, err
 	}
+	address, err := url.Parse(server)
+	if err != nil {
+		return Sent{}, err
+	}
+	host := address.Hostname()
+	if address.Scheme != "https" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return Sent{}, errors.New("http sends the token in clear: use https")
+	}
+	limit, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
 	for delay := int64(250); ; delay = 2 * delay {
-		sent, wait, err := attempt(server, token, key, body)
+		sent, wait, err := attempt(limit, server, token, key, body)
 		if delay > 30_000 {
 			delay = 30_000
 		}
@@ -57,8 +71,8 @@ func Send(server, token, key string, notification Notification, deadline time.Ti
 }
 
 // attempt makes one request. The wait before the next one is negative if its error is final.
-func attempt(server, token, key string, body []byte) (sent Sent, wait time.Duration, err error) {
-	request, err := http.NewRequest("POST", server+"/api/notifications", bytes.NewReader(body))
+func attempt(limit context.Context, server, token, key string, body []byte) (sent Sent, wait time.Duration, err error) {
+	request, err := http.NewRequestWithContext(limit, "POST", server+"/api/notifications", bytes.NewReader(body))
 	if err != nil {
 		return sent, -1, err
 	}

@@ -5,13 +5,13 @@
 //
 // The token is a publisher's, with the scope `send`: sealpost token create NAME --scope send
 
-import {Publisher} from '../Clients/node/src/index.js';
+import {Client, user} from '../Clients/node/src/index.js';
 
-const [server, user, payload] = process.argv.slice(2);
+const [server, name, payload] = process.argv.slice(2);
 try {
   if (payload === undefined) throw new TypeError('usage: publish.mjs SERVER USER TEXT');
-  const publisher = new Publisher({server, token: process.env.SEALPOST_TOKEN ?? ''});
-  const {id} = await publisher.send({to: `username:${user}`, payload});
+  const client = new Client({server, token: process.env.SEALPOST_TOKEN ?? ''});
+  const {id} = await client.send({to: user(name), payload});
   console.log(`/api/notifications/${id}`);
 } catch (error) {
   console.error(error.message);

@@ -7,15 +7,20 @@
 # The token is a publisher's, with the scope `send`: sealpost token create NAME --scope send
 set -eu
 [ $# -eq 3 ] || { echo "usage: $0 SERVER USER TEXT" >&2; exit 64; }
+case $1 in
+https://* | http://localhost:* | http://127.0.0.1:* | http://\[::1\]:*) ;;
+*) echo "$1: http sends the token in clear: use https" >&2; exit 64 ;;
+esac
 
 # Escapes the two characters that JSON does not allow in a line of text.
 text=$(printf '%s' "$3" | sed 's/[\\"]/\\&/g')
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
-# Retries after a timeout and after 408, 429, 500, 502, 503 and 504.
-curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
+# Retries after a timeout and after 408, 429, 500, 502, 503 and 504. Curl reads the token from its input, since other users can
+# see a program's arguments.
+printf 'Authorization: Bearer %s' "$SEALPOST_TOKEN" | curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
     --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
-    --header "Authorization: Bearer $SEALPOST_TOKEN" --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
+    --header @- --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
     --data "{\"Payload\": \"$text\", \"To\": [\"username:$2\"]}" "$1/api/notifications" || {
     code=$?
     cat "$answer" >&2

@@ -380,7 +380,8 @@ operation(
     "PUT", "/api/devices/{id}/key", "setDeviceKey", "devices", "Set a device's keys",
     """\
 Stores the public keys of one of the caller's devices for end-to-end encryption, with the approvals of the account's other devices.
-The server checks their form, their points and the device's own signature; senders decide whose keys they trust. 404 if the caller has no registered device of this id.""",
+The server checks their form, their points, the device's own signature, and that they are of the caller's account; senders decide
+which keys they trust. 404 if the caller has no registered device of this id.""",
     "device", "register", parameters=(REGISTRATION,), body=json("NewDeviceKey", "The keys."), answers={204: ("The keys are stored.", None, {})}, problems=[404],
 )
 operation(

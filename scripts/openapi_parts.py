@@ -751,7 +751,7 @@ SCHEMAS = {
         },
         description="The status of the server.",
     ),
-    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.1\.[-A-Za-z0-9_]{22}\.[-A-Za-z0-9_]{87}\.[-A-Za-z0-9_]{87}\.[0-9]{1,10}\.[-A-Za-z0-9_]{86}\.[-A-Za-z0-9_]*$", "description": "The text of docs/end-to-end.md, with points on the curve P-256 and the device's own signature."}}, description="The public keys of a device."),
+    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.1\.[-A-Za-z0-9_]{22}\.[-A-Za-z0-9_]{87}\.[-A-Za-z0-9_]{87}\.[0-9]{1,10}\.[-A-Za-z0-9_]{86}\.[-A-Za-z0-9_]*$", "description": "The text of docs/end-to-end.md, with the caller's account, points on the curve P-256 and the device's own signature."}}, description="The public keys of a device."),
     "DeviceKeys": thing(
         ["Users"],
         {"Users": {"type": "array", "items": thing(

@@ -1,7 +1,7 @@
 /** Options of a call. */
 export interface CallOptions {
   /** The time limit of the call with all its retries, in milliseconds. */
-  timeout?: number;
+  deadline?: number;
   /** Ends the call when it is aborted; the call then throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -13,7 +13,7 @@ export interface SendOptions extends CallOptions {
    * to 200 visible ASCII characters without quotes and backslashes, such as the number of an
    * order. Default: a random key, which makes the retries of this call safe.
    */
-  idempotencyKey?: string;
+  key?: string;
 }
 
 /** Options of a list. */
@@ -30,7 +30,7 @@ export interface ListOptions extends CallOptions {
  */
 export type VerificationKey = string | {kty: 'OKP'; crv: 'Ed25519'; x: string} | {kty: 'EC'; crv: 'P-256'; x: string; y: string};
 
-export interface PublisherOptions {
+export interface ClientOptions {
   /** The server's URL. */
   server: string | URL;
   /**
@@ -42,13 +42,13 @@ export interface PublisherOptions {
    * The pinned keys: the present key and the next. Without keys, answers are not signed, and only
    * `MyToken` authenticates them.
    */
-  keys?: readonly [VerificationKey, ...VerificationKey[]];
+  signingKeys?: readonly [VerificationKey, ...VerificationKey[]];
   /** The identifier of the token's account. Default: the identifier in the first answer. */
   account?: string | null;
   /** The time limit of a call with all its retries, in milliseconds (60,000). */
+  deadline?: number;
+  /** The time limit of each attempt, in milliseconds (10,000). */
   timeout?: number;
-  /** The time limit of each attempt, in milliseconds (20,000). */
-  attemptTimeout?: number;
   /**
    * The delay before the first retry, in milliseconds (250). Each further delay is twice as long,
    * up to 10 seconds.
@@ -108,7 +108,7 @@ export interface Notification {
 }
 
 /** An accepted notification, with the values of all options, including defaults. */
-export interface SentNotification {
+export interface Sent {
   readonly id: number;
   readonly createdAt: Date;
   readonly sendAt: Date | null;
@@ -130,6 +130,12 @@ export interface SentNotification {
   readonly pushes: number | null;
   readonly more: boolean;
 }
+
+/**
+ * The tag expression of one user. Throws for a name with characters that could change the
+ * expression.
+ */
+export function user(name: string): string;
 
 export type DeliveryState = 'queued' | 'sending' | 'accepted' | 'fetched' | 'read' | 'expired' | 'failed' | 'cancelled';
 
@@ -205,27 +211,27 @@ export interface EventPage {
   /** The cursor for the events after this page; store it together with the events. */
   readonly cursor: string;
   /** Whether events before this page have expired, so that some may be missing. */
-  readonly isTruncated: boolean;
+  readonly truncated: boolean;
 }
 
 /**
- * A backend that posts notifications. Calls retry until their timeout, if a repetition has no
- * second effect.
+ * A backend's connection to a Sealpost server, for one account. Calls retry until their deadline,
+ * if a repetition has no second effect.
  */
-export class Publisher {
-  constructor(options: PublisherOptions);
+export class Client {
+  constructor(options: ClientOptions);
   /**
    * The account's identifier: that of the options, or that of the first answer; null before the
    * first answer.
    */
   get account(): string | null;
   /** Sends a notification. */
-  send(notification: Notification, options?: SendOptions): Promise<SentNotification>;
+  send(notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
-   * Sends any number of notifications, in batches; the timeout is for each batch. Returns an
-   * outcome for each, in their order.
+   * Sends any number of notifications, in batches; the deadline is for all batches together.
+   * Returns an outcome for each, in their order.
    */
-  sendMany(notifications: Iterable<Notification>, options?: SendOptions): Promise<PromiseSettledResult<SentNotification>[]>;
+  sendMany(notifications: Iterable<Notification>, options?: SendOptions): Promise<PromiseSettledResult<Sent>[]>;
   /**
    * Recalls a notification from all recipients, or cancels a scheduled one. The token also needs
    * the scope `fetch`. Resolves to false if this account has no such notification: it has expired,
@@ -236,7 +242,7 @@ export class Publisher {
    * The number of a notification's pushes by state, and the time of its sending while it is
    * scheduled.
    */
-  deliveryCounts(id: number, options?: CallOptions): Promise<{sendAt: Date | null; counts: Record<DeliveryState, number>}>;
+  counts(id: number, options?: CallOptions): Promise<{sendAt: Date | null; counts: Record<DeliveryState, number>}>;
   /** The pushes of a notification, one for each device. */
   deliveries(id: number, options?: ListOptions): AsyncGenerator<Delivery, void, undefined>;
   /** The recipients of a notification. */
@@ -285,6 +291,8 @@ export type ProblemCode =
 
 /** A failure of a call. */
 export class SealpostError extends Error {
+  /** Whether a later repetition of the call may succeed. */
+  readonly isTransient: boolean;
   /** The key of a failed post: a repetition with this key is safe. Null for other calls. */
   readonly idempotencyKey: string | null;
 }
@@ -297,16 +305,15 @@ export class ProblemError extends SealpostError {
   readonly title: string;
   readonly detail: string | null;
   /** The request's id in the server's log. */
-  readonly requestID: string | null;
+  readonly instance: string | null;
   /** In seconds. */
   readonly retryAfter: number | null;
 }
 
 /**
- * No answer of the server within the timeout: the network, the server or a load balancer has
- * failed.
+ * No answer of the server in time: the network, the server or a load balancer has failed.
  */
-export class UnavailableError extends SealpostError {
+export class UnreachableError extends SealpostError {
   private constructor();
   /** Whether the request may have had an effect. */
   readonly wasSent: boolean;
@@ -328,12 +335,12 @@ export class InterferenceError extends SealpostError {
 }
 
 /** A message to a webhook that does not come from the server, is too old, or is not JSON. */
-export class WebhookError extends SealpostError {}
+export class InvalidMessageError extends SealpostError {}
 
 /** A verified message of the server. */
-export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date} & (
-  /** A push: wake the device of `handle`, which fetches the notification `id`. */
-  | {readonly type: 'push'; readonly id: number; readonly handle: string; readonly alert: object | null; readonly accountHint: string | null}
+export type WebhookMessage = {readonly id: string; readonly sentAt: Date} & (
+  /** A push: wake the device of `handle`, which fetches the notification `secureId`. */
+  | {readonly type: 'push'; readonly secureId: string; readonly handle: string; readonly alert: object | null; readonly accountHint: string | null}
   /**
    * A confirmation code: give it to the device of `handle`, which uses it to prove that the handle
    * is its own.
@@ -350,36 +357,34 @@ export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date}
  */
 export type WebhookSecrets = string | readonly string[];
 
-/**
- * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, if its
- * time differs from `now` by more than `tolerance` seconds (300), or if it is not JSON. Skip
- * messages whose `messageID` you have already handled.
- */
-export function verifyWebhook(message: {
-  headers: Record<string, string | string[] | undefined> | {get(name: string): string | null};
-  /** The received bytes, or their text, before any parser. */
-  body: Uint8Array | string;
-  secrets: WebhookSecrets;
-  tolerance?: number;
-  /** In seconds since 1970. */
-  now?: number;
-}): WebhookMessage;
-
-/**
- * A listener for `node:http` that gives each verified message to `handle` once. It answers 204
- * after `handle` has finished, and 500 if `handle` has failed: the server then repeats the
- * message. The ids of handled messages are cached in memory, so after a restart `handle` may get a
- * message again.
- */
-export function webhookListener(options: {
-  secrets: WebhookSecrets;
-  handle: (message: WebhookMessage) => void | Promise<void>;
-  tolerance?: number;
-  /** The maximum size of a message, in bytes (4 MiB). */
-  bodyLimit?: number;
-  /** The number of cached ids (10,000). */
-  cachedIDs?: number;
-}): (request: any, response: any) => Promise<void>;
+/** Verifies the messages that the server posts. */
+export class Webhook {
+  /**
+   * The maximum number of bytes of a message. A longer body does not come from Sealpost: do not
+   * read it.
+   */
+  static readonly maximumBody: number;
+  /** `tolerance` is the largest accepted age of a message in seconds (300). */
+  constructor(secrets: WebhookSecrets, options?: {tolerance?: number});
+  /**
+   * Verifies a message, and returns it. Throws an `InvalidMessageError` if no secret has signed it,
+   * if its time differs from `now`, in seconds since 1970, by more than the tolerance, or if it is
+   * not JSON. `body` has the received bytes, or their text, before any parser. Skip messages whose
+   * `id` you have already handled.
+   */
+  verify(
+    headers: Record<string, string | string[] | undefined> | {get(name: string): string | null}, body: Uint8Array | string, now?: number,
+  ): WebhookMessage;
+  /**
+   * A listener for `node:http` that gives each verified message to `handle` once. It answers 204
+   * after `handle` has finished, and 500 if `handle` has failed: the server then repeats the
+   * message. The ids of handled messages are cached in memory, 10,000 by default, so after a
+   * restart `handle` may get a message again.
+   */
+  listener(
+    handle: (message: WebhookMessage) => void | Promise<void>, options?: {cachedIDs?: number},
+  ): (request: any, response: any) => Promise<void>;
+}
 
 /**
  * A user with the keys of the user's devices, as the server lists them. The key of a device
@@ -396,8 +401,9 @@ export interface UserKeys {
  * explains it.
  */
 export class SenderKey {
-  /** `pem` is a private key of P-256 in PKCS #8. */
-  constructor(pem: string);
+  private constructor();
+  /** Reads a private key of P-256 in PKCS #8, as `pem()` and OpenSSL write it. */
+  static read(pem: string): SenderKey;
   static generate(): SenderKey;
   readonly id: string;
   /** The public key in 87 characters, which the app has as a constant. */
@@ -466,22 +472,22 @@ export class Encryption {
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;
   /**
-   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
+   * Sends a notification to the trusted devices of its recipients, as `client.send` does.
    *
    * All attempts of the call post the same text. A repeated call encrypts again, so the server
    * refuses the same key as `idempotency-key-reused`. To repeat a call after a restart, store the
-   * payload of `encrypted`, and send that with `publisher.send` and the key. If you use each key for
+   * payload of `encrypted`, and send that with `client.send` and the key. If you use each key for
    * one notification only, you can also treat the refusal as success: an earlier call with the key
    * was stored.
    */
-  send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
+  send(client: Client, notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
    * Makes the key agreements for recipients ahead. If you call it at the start and then every half
    * an hour, no payload waits for key agreements.
    */
-  prepare(publisher: Publisher, to: string | readonly string[], options?: {app?: string}): Promise<void>;
+  prepare(client: Client, to: string | readonly string[], options?: {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
-  encrypted(publisher: Publisher, notification: Notification): Promise<Notification>;
+  encrypted(client: Client, notification: Notification): Promise<Notification>;
   /**
    * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
    * choose and never use again.
@@ -490,7 +496,8 @@ export class Encryption {
 }
 
 /** Thrown if no device of the recipients is trusted; nothing was sent. `changes` say why. */
-export class NoTrustedDeviceError extends Error {
+export class NoTrustedDeviceError extends SealpostError {
+  private constructor();
   readonly changes: KeyChange[];
 }
 

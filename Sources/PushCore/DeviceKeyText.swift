@@ -2,8 +2,9 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// The text of a device's public keys (`docs/end-to-end.md`). The server does not check whose keys
-/// these are. It only refuses a text that no sender of a notification could use.
+/// The text of a device's public keys (`docs/end-to-end.md`). The server does not check whether
+/// the account's user has the private keys. It only refuses a text that no sender of a
+/// notification could use.
 package enum DeviceKeyText {
     /// The length of the longest text, which has room for eight approvals and for longer keys.
     package static let maximumLength = 2048
@@ -11,8 +12,9 @@ package enum DeviceKeyText {
     /// base64url.
     private static let approvalLength = EndToEndPayload.idLength + 86
 
-    /// The reason why no sender can use the text; `nil` if it is a device key.
-    package static func fault(in text: String) -> String? {
+    /// The reason why no sender can use the text for a device of the account; `nil` if it is a
+    /// device key of this account.
+    package static func fault(in text: String, ofAccount account: String) -> String? {
         let parts =
             text.utf8.count <= self.maximumLength
             ? text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) : []
@@ -36,6 +38,7 @@ package enum DeviceKeyText {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: own),
             key.isValidSignature(signature, for: Array("sealpost-own\n".utf8) + body)
         else { return "has a wrong signature in the place of OWN" }
+        guard parts[2].elementsEqual(account.utf8) else { return "is of another account than the caller's, \(account)" }
         return nil
     }
 

@@ -7,14 +7,20 @@ delete data that other requests need.
 import base64
 import collections.abc
 import datetime
+import functools
 import http.client
 import json
 import os
 import pathlib
 import random
+import sys
 import urllib.parse
 
 import schemathesis
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent.parent / "scripts"))
+
+from sealpost_e2e import api  # noqa: E402
 
 SITE = json.loads(os.environ["SEALPOST_SITE"])
 COMMON = (pathlib.Path(__file__).parent.parent.parent / "Sources/PushCore/CommonPasswords.txt").read_text().split()
@@ -107,9 +113,10 @@ def point(_=None):
     return "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
 
-def device_key(_=None):
-    file = pathlib.Path(__file__).parent.parent.parent / "docs/evidence/vectors/end-to-end.json"
-    return json.loads(file.read_text())["devices"]["phone"]["key"]
+@functools.cache
+def device_key():
+    """A device key of the account of `setDeviceKey`."""
+    return api.device_key(ask("GET", "/api/sessions/current")["Account"])
 
 
 def password(names):
@@ -144,7 +151,7 @@ def complete(id, case):
         fill(body, member, lambda _: "default")
     fill(body, "Environment", lambda _: "production")
     if id == "setDeviceKey":
-        fill(body, "Key", device_key)
+        fill(body, "Key", lambda _: device_key())
     # Otherwise hardly any precondition would hold.
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     # With strict handling the server refuses members that the schema does not name; schemathesis adds some.

@@ -29,15 +29,16 @@ import Testing
             .trimmingCharacters(in: .newlines)
         let daemon = try await Daemon(in: self.folder)
         let text = #"It's "ready" \ now."#
-        func publish(to user: String, with token: String) async throws -> ChildProcess.Ended {
+        let address = "http://127.0.0.1:\(daemon.port)"
+        func publish(to user: String, with token: String, at server: String) async throws -> ChildProcess.Ended {
             try await ChildProcess(
                 "\(Self.examples)/\(name)",
-                ["http://127.0.0.1:\(daemon.port)", user, text],
+                [server, user, text],
                 in: self.folder.path,
                 environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin"]
             ).end()
         }
-        let sent = try await publish(to: "alice", with: token)
+        let sent = try await publish(to: "alice", with: token, at: address)
         #expect(sent.code == 0, "\(sent.errors)")
         let path = sent.output.trimmingCharacters(in: .newlines)
         let id = try #require(Int64(path.split(separator: "/").last ?? ""))
@@ -47,10 +48,13 @@ import Testing
             options: .init(testing: [])
         )
         #expect(try await client.notification(id).value.payload == .string(text))
-        let unknown = try await publish(to: "nobody", with: token)
+        let unknown = try await publish(to: "nobody", with: token, at: address)
         #expect(unknown.code != 0)
         #expect(unknown.errors.contains("unknown-user"), "\(unknown.errors)")
-        #expect(try await publish(to: "alice", with: "spt_none").code != 0)
+        #expect(try await publish(to: "alice", with: "spt_none", at: address).code != 0)
+        // No example sends a token in clear to another machine.
+        let clear = try await publish(to: "alice", with: token, at: "http://192.0.2.1")
+        #expect(clear.code != 0 && clear.errors.contains("http sends the token in clear"), "\(clear.errors)")
         #expect(await daemon.terminate() == 0)
     }
 

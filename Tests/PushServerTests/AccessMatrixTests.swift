@@ -35,10 +35,11 @@ import Testing
         let row = try #require(AccessRow.all[route], "the route is not in the table")
         let fixture = try await Self.fixture(for: route, caller)
         let credentials = try await Self.credentials(of: caller, in: fixture)
+        let body = row.hasDeviceKey ? try await fixture.deviceKeyBody(of: caller.user ?? "alice") : row.body
         var answers: [Owner: Response] = [:]
         for owner in Owner.allCases where owner == .caller || row.resource != .nothing {
             let target = try await Self.target(of: route, row, owner: owner, caller: caller, in: fixture)
-            let answer = try await Self.send(target, row.body, credentials, in: fixture)
+            let answer = try await Self.send(target, body, credentials, in: fixture)
             let expected = try Self.status(route, row, owner: owner, caller: caller)
             #expect(answer.status.code == expected, "\(owner): \(answer.text)")
             answers[owner] = answer

@@ -25,6 +25,8 @@ struct AccessRow: Sendable {
     var toPublisher: Int?
     var missing: Int?
     var body = ""
+    /// Whether the body is a device key of the caller's account, in place of `body`.
+    var hasDeviceKey = false
 
     /// Every route. Add each new route here. The answers about another user's resource and about a
     /// missing resource must be the same.
@@ -115,7 +117,7 @@ struct AccessRow: Sendable {
             own: 204,
             foreign: 404,
             missing: 404,
-            body: #"{"Key":"\#(DeviceKeyFixture.text)"}"#
+            hasDeviceKey: true
         ),
         "GET /api/keys": AccessRow(resource: .nothing, own: 200),
         "POST /api/devices/{id}/test": AccessRow(

@@ -223,8 +223,9 @@ import Testing
         let alice = try await fixture.storage.user("alice")
         let device = try await fixture.storage.addDevice(of: alice, handle: "aa", tags: ["news"])
         let path = Paths.deviceKey(device.description)
-        let key = DeviceKeyFixture.text
-        let response = try await fixture.send(.put, path, body: #"{"Key":"\#(key)"}"#)
+        let body = try await fixture.deviceKeyBody(of: "alice")
+        let key = try #require(try JSONValue(reading: body.utf8)["Key"]?.text)
+        let response = try await fixture.send(.put, path, body: body)
         #expect(response.status == .noContent)
         let session = try await fixture.send(.get, Paths.currentSession).json
         let account = try #require(session["Account"]?.text)
@@ -296,14 +297,22 @@ import Testing
 
     @Test func aKeyWithAnotherKeysSignatureIsRefused() async throws {
         let fixture = try await ServerFixture()
-        let (key, other) = (DeviceKeyFixture.text, try DeviceKeyFixture(time: "1").signed())
+        let (key, other) = (try DeviceKeyFixture().signed(), try DeviceKeyFixture(time: "1").signed())
         let parts = key.split(separator: ".", omittingEmptySubsequences: false)
         let swapped = (parts[..<6] + [other.split(separator: ".", omittingEmptySubsequences: false)[6], ""]).joined(
             separator: "."
         )
         try await self.put(#"{"Key":"\#(swapped)"}"#, fixture).expectProblem(.invalidMember, "signature")
-        let approved = key + String(repeating: "A", count: 108 * 2)
-        #expect(try await self.put(#"{"Key":"\#(approved)"}"#, fixture).status == .noContent)
+        let approvals = String(repeating: "A", count: 108 * 2)
+        let approved = try await fixture.deviceKeyBody(of: "alice").replacing(#""}"#, with: #"\#(approvals)"}"#)
+        #expect(try await self.put(approved, fixture).status == .noContent)
+    }
+
+    @Test(arguments: ["bob", "ada"])
+    func aKeyOfAnotherAccountIsRefused(user: String) async throws {
+        let fixture = try await ServerFixture()
+        try await self.put(fixture.deviceKeyBody(of: user), fixture).expectProblem(.invalidMember, "another account")
+        #expect(try await self.put(fixture.deviceKeyBody(of: "alice"), fixture).status == .noContent)
     }
 
     @Test func anAudienceOfMoreThanAThousandDevicesIsRefusedWithWords() async throws {

@@ -3,8 +3,11 @@
 import base64
 import contextlib
 import http.client
+import importlib
 import json
 import pathlib
+import sys
+import time
 
 PASSWORD = "correct horse battery"
 
@@ -13,10 +16,12 @@ class UnexpectedAnswer(http.client.HTTPException):
     """The daemon has answered with an unexpected status."""
 
 
-def device_key():
-    """A device key that the server accepts."""
-    vectors = pathlib.Path(__file__).resolve().parents[2] / "docs/evidence/vectors/end-to-end.json"
-    return json.loads(vectors.read_text())["devices"]["phone"]["key"]
+def device_key(account):
+    """The text of a new device key of an account. It needs the package `cryptography`."""
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Clients/python"))
+    end_to_end = importlib.import_module("sealpost.end_to_end")
+    keys = (end_to_end.SenderKey.generate()._private for _ in range(2))
+    return end_to_end.device_key(account, *keys, int(time.time()))
 
 
 def basic(name, password=PASSWORD):

@@ -5,6 +5,7 @@ import {
   randomBytes, sign, verify,
 } from 'node:crypto';
 
+import {SealpostError} from './errors.js';
 import {nameIn} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
@@ -38,11 +39,9 @@ export class UnreadableError extends Error {
 }
 
 /** Thrown if no device of the recipients is trusted; nothing was sent. `changes` say why. */
-export class NoTrustedDeviceError extends Error {
+export class NoTrustedDeviceError extends SealpostError {
   constructor(changes) {
-    super(`there is no trusted device: ${changes.map(({user, kind}) => `${user}: ${kind}`).join(', ') || 'no keys'}`);
-    this.name = 'NoTrustedDeviceError';
-    this.changes = changes;
+    super(`there is no trusted device: ${changes.map(({user, kind}) => `${user}: ${kind}`).join(', ') || 'no keys'}`, {changes});
   }
 }
 
@@ -119,13 +118,18 @@ export class SenderKey {
   #key;
   #agreement = createECDH('prime256v1');
 
-  /** `pem` is a private key in PKCS #8, as `pem()` returns it. */
+  /** Use `read` or `generate`. */
   constructor(pem) {
     this.#key = createPrivateKey(pem);
     this.point = pointOf(createPublicKey(this.#key));
     this.#agreement.setPrivateKey(this.#key.export({format: 'jwk'}).d, 'base64url');
     this.id = idOf(this.point);
     this.text = text(this.point);
+  }
+
+  /** Reads a private key in PKCS #8, as `pem()` returns it. */
+  static read(pem) {
+    return new SenderKey(pem);
   }
 
   static generate() {
@@ -292,37 +296,37 @@ export class Encryption {
   }
 
   /**
-   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does.
+   * Sends a notification to the trusted devices of its recipients, as `client.send` does.
    *
    * All attempts of the call post the same text. A repeated call encrypts again, so the server
    * refuses the same key as `idempotency-key-reused`. To repeat a call after a restart, store the
-   * payload of `encrypted`, and send that with `publisher.send` and the key. If you use each key for
+   * payload of `encrypted`, and send that with `client.send` and the key. If you use each key for
    * one notification only, you can also treat the refusal as success: an earlier call with the key
    * was stored.
    */
-  async send(publisher, notification, options) {
-    return publisher.send(await this.encrypted(publisher, notification), options);
+  async send(client, notification, options) {
+    return client.send(await this.encrypted(client, notification), options);
   }
 
   /**
    * Makes the key agreements for recipients ahead. If you call it at the start and then every half
    * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
    */
-  async prepare(publisher, to, {app = 'default'} = {}) {
-    for (const {key} of await this.#recipients(publisher, to, app, {pauses: true})) {
+  async prepare(client, to, {app = 'default'} = {}) {
+    for (const {key} of await this.#recipients(client, to, app, {pauses: true})) {
       if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
     }
   }
 
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
-  async encrypted(publisher, notification) {
+  async encrypted(client, notification) {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
-    const {to, app = 'default'} = notification, recipients = await this.#recipients(publisher, to, app);
+    const {to, app = 'default'} = notification, recipients = await this.#recipients(client, to, app);
     return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
   }
 
-  async #recipients(publisher, to, app, {pauses = false} = {}) {
+  async #recipients(client, to, app, {pauses = false} = {}) {
     const recipients = [], changes = [];
     let reported = 0;
     const report = async () => {
@@ -331,7 +335,7 @@ export class Encryption {
       if (found.length > 0) await this.#changed?.(found);
     };
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
-      const users = await publisher.deviceKeys(expression, {app}), named = nameIn(expression);
+      const users = await client.deviceKeys(expression, {app}), named = nameIn(expression);
       // The server lists no users without devices, so only those that are named can be reported.
       if (users.length === 0 && named) changes.push({user: named, kind: 'skipped', key: null});
       for (const {name, account, keys} of users) {

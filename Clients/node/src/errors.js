@@ -1,40 +1,44 @@
+/** The statuses after which the same request may succeed. */
+const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
+
 /**
- * A failure of a call. `idempotencyKey` is the key of a failed post: a repetition with this key
- * has no second effect.
+ * A failure of a call. `isTransient` says whether a later repetition may succeed. `idempotencyKey`
+ * is the key of a failed post: a repetition with this key has no second effect.
  */
 export class SealpostError extends Error {
   constructor(message, {cause, ...details} = {}) {
     super(message, cause === undefined ? undefined : {cause});
     this.name = new.target.name;
+    this.isTransient = false;
     this.idempotencyKey = null;
     Object.assign(this, details);
   }
 }
 
 /**
- * A refusal of the server: `code`, `status`, `title`, `detail`, `requestID`, and `retryAfter` in
+ * A refusal of the server: `code`, `status`, `title`, `detail`, `instance`, and `retryAfter` in
  * seconds.
  */
 export class ProblemError extends SealpostError {
   /** The error of a problem in an answer; null for other JSON. */
   static from(json, retryAfter = null) {
-    const {type, title, status, detail = null, instance: requestID = null} = json ?? {};
+    const {type, title, status, detail = null, instance = null} = json ?? {};
     if (typeof type !== 'string' || typeof title !== 'string' || !Number.isSafeInteger(status)) return null;
     const code = type.replace(/^urn:sealpost:problem:/, '');
-    return new ProblemError(`${code}: ${detail ?? title}`, {code, title, status, detail, requestID, retryAfter});
+    const isTransient = TRANSIENT.has(status) || code === 'idempotency-key-in-use';
+    return new ProblemError(`${code}: ${detail ?? title}`, {code, title, status, detail, instance, retryAfter, isTransient});
   }
 }
 
 /**
- * No answer of the server within the timeout: the network, the server or a load balancer has
- * failed.
+ * No answer of the server in time: the network, the server or a load balancer has failed.
  *
  * `wasSent` is false if the request cannot have had an effect. `status` is the status of a load
  * balancer's answer, or null.
  */
-export class UnavailableError extends SealpostError {
+export class UnreachableError extends SealpostError {
   constructor(message, {wasSent = true, status = null, retryAfter = null, cause} = {}) {
-    super(message, {wasSent, status, retryAfter, cause});
+    super(message, {wasSent, status, retryAfter, cause, isTransient: true});
   }
 }
 
@@ -49,4 +53,4 @@ export class InterferenceError extends SealpostError {
 }
 
 /** A message to a webhook that does not come from the server, is too old, or is not JSON. */
-export class WebhookError extends SealpostError {}
+export class InvalidMessageError extends SealpostError {}

@@ -2,7 +2,7 @@
 
 import {randomInt} from 'node:crypto';
 
-import {InterferenceError, ProblemError, UnavailableError} from './errors.js';
+import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
 
 // The error of `fetch` about such a token would print it.
@@ -19,27 +19,29 @@ export const echoOf = token => /^[0-9]+$/.test(token) && Number(token) <= GREATE
 /** Sends requests, each with a `MyToken` of its own, and returns only the server's own answers. */
 export class Exchange {
   constructor({
-    server, token, keys, account = null, isInsecureAllowed = false, attemptTimeout = 20_000, signatureTolerance = 300, answerLimit = 16 << 20,
-    fetch = globalThis.fetch, now = Date.now, makeToken = () => String(randomInt(GREATEST_TOKEN + 1)),
+    server, token, signingKeys, account = null, isInsecureAllowed = false, timeout = 10_000, signatureTolerance = 300, answerLimit = 16 << 20,
+    fetch = globalThis.fetch, now = Date.now, makeToken = () => String(randomInt(GREATEST_TOKEN + 1)), ...others
   }) {
+    // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
+    if (Object.keys(others).length > 0) throw new TypeError(`a client has no option ${Object.keys(others).join(', ')}`);
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
     if (base.protocol === 'http:' && !isLocal && !isInsecureAllowed) {
       throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
     }
-    if (keys?.length === 0) throw new TypeError('keys: the list is empty; give the keys that sign answers, or leave it out');
+    if (signingKeys?.length === 0) throw new TypeError('signingKeys: the list is empty; give the keys that sign answers, or leave it out');
     if (typeof token === 'string' && UNSENDABLE.test(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
     // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
-    this.keys = (keys ?? []).map(importKey);
-    Object.assign(this, {token, account, attemptTimeout, signatureTolerance, answerLimit, fetch, now, makeToken});
+    this.keys = (signingKeys ?? []).map(importKey);
+    Object.assign(this, {token, account, timeout, signatureTolerance, answerLimit, fetch, now, makeToken});
   }
 
   /**
    * The server's answer to one request: `status`, `json` (undefined without a body) and
    * `field(name)`.
    *
-   * Throws a `ProblemError`, an `UnavailableError` or an `InterferenceError`; if the signal is
+   * Throws a `ProblemError`, an `UnreachableError` or an `InterferenceError`; if the signal is
    * aborted, throws the signal's reason.
    */
   async ask({method, path, query = null, body, key}, {timeout, signal}) {
@@ -50,7 +52,7 @@ export class Exchange {
     if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0]);
     signal?.throwIfAborted();
     const limit = new AbortController(), end = () => limit.abort();
-    const timer = setTimeout(end, Math.min(timeout, this.attemptTimeout));
+    const timer = setTimeout(end, Math.min(timeout, this.timeout));
     signal?.addEventListener('abort', end);
     try {
       headers.Authorization = `Bearer ${await this.#credential(limit.signal)}`;
@@ -67,9 +69,9 @@ export class Exchange {
       return this.#check(request, answer);
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnavailableError) throw error;
+      if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnreachableError) throw error;
       const cause = error.cause ?? error, wasSent = !BEFORE_SENDING.has(cause.code);
-      throw new UnavailableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});
+      throw new UnreachableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -81,9 +83,9 @@ export class Exchange {
     try {
       if (typeof token === 'function') token = await token(signal);
     } catch (cause) {
-      throw new UnavailableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
+      throw new UnreachableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }
-    if (UNSENDABLE.test(token)) throw new UnavailableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
+    if (UNSENDABLE.test(token)) throw new UnreachableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
     return token;
   }
 
@@ -97,7 +99,7 @@ export class Exchange {
     if (!echo) {
       // A load balancer without a working server sends such an answer.
       if ([408, 421, 429].includes(status) || (status >= 500 && status !== 511)) {
-        throw new UnavailableError(`a load balancer or proxy has answered ${status}`, {status, retryAfter: secondsOf(answer)});
+        throw new UnreachableError(`a load balancer or proxy has answered ${status}`, {status, retryAfter: secondsOf(answer)});
       }
       throw new InterferenceError('missingEcho', 'the echo of MyToken', where);
     }

@@ -1,4 +1,5 @@
+export {Client} from './client.js';
 export {DeviceKey, Encryption, NoTrustedDeviceError, Pins, SenderKey, UnreadableError} from './endToEnd.js';
-export {InterferenceError, ProblemError, SealpostError, UnavailableError, WebhookError} from './errors.js';
-export {Publisher} from './publisher.js';
-export {verifyWebhook, webhookListener} from './webhook.js';
+export {InterferenceError, InvalidMessageError, ProblemError, SealpostError, UnreachableError} from './errors.js';
+export {Webhook} from './webhook.js';
+export {user} from './wire.js';

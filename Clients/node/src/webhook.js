@@ -3,7 +3,7 @@
 
 import {createHmac, timingSafeEqual} from 'node:crypto';
 
-import {WebhookError} from './errors.js';
+import {InvalidMessageError} from './errors.js';
 import {isObject, read} from './wire.js';
 
 /**
@@ -17,34 +17,90 @@ function keysOf(secrets) {
   return keys;
 }
 
-/**
- * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, if its
- * time differs from `now` by more than `tolerance` seconds, or if it is not JSON. Within that time
- * an attacker can repeat a message, so skip messages whose `messageID` you have already handled.
- *
- * - `headers`: the request's headers, as Node's object or as `Headers`.
- * - `body`: the received bytes, or their text, before any parser.
- * - `secrets`: the text of `secretFile`, or a list of its lines. While one secret replaces
- *   another, there are two lines, and either secret may have signed.
- */
-export function verifyWebhook({headers, body, secrets, tolerance = 300, now = Date.now() / 1000}) {
-  const field = name => String((typeof headers.get === 'function' ? headers.get(name) : headers[name]) ?? '');
-  const [messageID, timestamp] = ['webhook-id', 'webhook-timestamp'].map(field);
-  const given = field('webhook-signature').split(' ').filter(text => text.startsWith('v1,')).map(text => Buffer.from(text.slice(3), 'base64'));
-  const due = keysOf(secrets).map(key => createHmac('sha256', key).update(`${messageID}.${timestamp}.`).update(body).digest());
-  // All signatures are compared with all keys, so that the time reveals nothing.
-  const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
-  if (messageID === '' || matches.length === 0) throw new WebhookError('no secret has signed the message; compare it with secretFile');
-  if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > tolerance) {
-    throw new WebhookError("the message is too old, or this machine's clock is wrong");
+/** Verifies the messages that the server posts. */
+export class Webhook {
+  /**
+   * The maximum number of bytes of a message. A longer body does not come from Sealpost: do not
+   * read it.
+   */
+  static maximumBody = 1 << 20;
+  #keys;
+  #tolerance;
+
+  /**
+   * `secrets` is the text of `secretFile`, or a list of its lines. While one secret replaces
+   * another, there are two lines, and either secret may have signed. `tolerance` is the largest
+   * accepted age of a message in seconds.
+   */
+  constructor(secrets, {tolerance = 300} = {}) {
+    this.#keys = keysOf(secrets);
+    this.#tolerance = tolerance;
   }
-  let json;
-  try {
-    json = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString());
-  } catch (cause) {
-    throw new WebhookError(`the message is malformed: ${cause.message}`, {cause});
+
+  /**
+   * Verifies a message, and returns it. Throws an `InvalidMessageError` if no secret has signed it,
+   * if its time differs from `now` by more than the tolerance, or if it is not JSON. Within that
+   * time an attacker can repeat a message, so skip messages whose `id` you have already handled.
+   *
+   * - `headers`: the request's headers, as Node's object or as `Headers`.
+   * - `body`: the received bytes, or their text, before any parser.
+   */
+  verify(headers, body, now = Date.now() / 1000) {
+    const field = name => String((typeof headers.get === 'function' ? headers.get(name) : headers[name]) ?? '');
+    const [id, timestamp] = ['webhook-id', 'webhook-timestamp'].map(field);
+    const given = field('webhook-signature').split(' ').filter(text => text.startsWith('v1,')).map(text => Buffer.from(text.slice(3), 'base64'));
+    const due = this.#keys.map(key => createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest());
+    // All signatures are compared with all keys, so that the time reveals nothing.
+    const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
+    if (id === '' || matches.length === 0) throw new InvalidMessageError('no secret has signed the message; compare it with secretFile');
+    if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > this.#tolerance) {
+      throw new InvalidMessageError("the message is too old, or this machine's clock is wrong");
+    }
+    let json;
+    try {
+      json = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString());
+    } catch (cause) {
+      throw new InvalidMessageError(`the message is malformed: ${cause.message}`, {cause});
+    }
+    return {id, sentAt: new Date(Number(timestamp) * 1000), ...contentOf(json)};
   }
-  return {messageID, sentAt: new Date(Number(timestamp) * 1000), ...contentOf(json)};
+
+  /**
+   * A listener for `node:http` that gives each verified message to `handle` once.
+   *
+   * It answers 204 after `handle` has finished, 401 to messages that are not the server's, and 500
+   * if `handle` has failed: the server then repeats the message. The ids of handled messages are
+   * cached in memory, so after a restart `handle` may get a message again.
+   */
+  listener(handle, {cachedIDs = 10_000} = {}) {
+    const handled = new Map();
+    const once = message => {
+      const {id} = message;
+      if (!handled.has(id)) {
+        handled.set(id, Promise.resolve(message).then(handle));
+        handled.get(id).catch(() => handled.delete(id));
+        if (handled.size > cachedIDs) handled.delete(handled.keys().next().value);
+      }
+      return handled.get(id);
+    };
+    return async (request, response) => {
+      const answer = status => response.writeHead(status, status === 413 ? {Connection: 'close'} : {}).end();
+      try {
+        if (request.method !== 'POST') return answer(405);
+        const pieces = [];
+        let count = 0;
+        for await (const piece of request) {
+          count += piece.length;
+          if (count > Webhook.maximumBody) return answer(413);
+          pieces.push(piece);
+        }
+        await once(this.verify(request.headers, Buffer.concat(pieces)));
+        answer(204);
+      } catch (error) {
+        answer(error instanceof InvalidMessageError ? 401 : 500);
+      }
+    };
+  }
 }
 
 /**
@@ -55,44 +111,6 @@ function contentOf(json) {
   const {type, data, confirmation: code, secureId, handle, alert = null, accountHint = null} = json ?? {};
   if (type === 'sealpost.events' && Array.isArray(data?.Events) && data.Events.every(isObject)) return {type: 'events', events: data.Events.map(read)};
   if (typeof code === 'string') return {type: 'confirmation', code, handle};
-  if (typeof secureId === 'string' && /^[0-9]{1,16}$/.test(secureId)) return {type: 'push', id: Number(secureId), handle, alert, accountHint};
+  if (typeof secureId === 'string' && /^[0-9]{1,16}$/.test(secureId)) return {type: 'push', secureId, handle, alert, accountHint};
   return {type: 'other', json};
-}
-
-/**
- * A listener for `node:http` that gives each verified message to `handle` once.
- *
- * It answers 204 after `handle` has finished, 401 to messages that are not the server's, and 500
- * if `handle` has failed: the server then repeats the message. The ids of handled messages are
- * cached in memory, so after a restart `handle` may get a message again.
- */
-export function webhookListener({secrets, handle, tolerance = 300, bodyLimit = 4 << 20, cachedIDs = 10_000}) {
-  keysOf(secrets);
-  const handled = new Map();
-  const once = message => {
-    const id = message.messageID;
-    if (!handled.has(id)) {
-      handled.set(id, Promise.resolve(message).then(handle));
-      handled.get(id).catch(() => handled.delete(id));
-      if (handled.size > cachedIDs) handled.delete(handled.keys().next().value);
-    }
-    return handled.get(id);
-  };
-  return async (request, response) => {
-    const answer = status => response.writeHead(status, status === 413 ? {Connection: 'close'} : {}).end();
-    try {
-      if (request.method !== 'POST') return answer(405);
-      const pieces = [];
-      let count = 0;
-      for await (const piece of request) {
-        count += piece.length;
-        if (count > bodyLimit) return answer(413);
-        pieces.push(piece);
-      }
-      await once(verifyWebhook({headers: request.headers, body: Buffer.concat(pieces), secrets, tolerance}));
-      answer(204);
-    } catch (error) {
-      answer(error instanceof WebhookError ? 401 : 500);
-    }
-  };
 }

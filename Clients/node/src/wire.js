@@ -18,7 +18,17 @@ export const read = object => renamed(object, lower, (value, name) => {
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
 });
 
+/**
+ * The tag expression of one user. Throws for a name with characters that could change the
+ * expression.
+ */
+export function user(name) {
+  const expression = `username:${name}`;
+  if (name !== nameIn(expression)) throw new TypeError(`'${name}' is not the name of a user`);
+  return expression;
+}
+
 /** The name in the tag expression of one user; undefined for other expressions. */
-export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]+)$/.exec(expression)?.[1];
+export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]{1,100})$/.exec(expression)?.[1];
 
 export {isObject};

@@ -36,16 +36,16 @@ test('npm packs the modules, their types and nothing else', {skip: spawnSync('np
 
 test('a backend imports the package by its name', t => {
   const folder = install(t);
-  writeFileSync(join(folder, 'app.mjs'), `import {Publisher} from '${about.name}'; console.log(new Publisher({server: 'https://push.example.com', token: 'x'}).account);`);
+  writeFileSync(join(folder, 'app.mjs'), `import {Client} from '${about.name}'; console.log(new Client({server: 'https://push.example.com', token: 'x'}).account);`);
   assert.equal(execFileSync(process.execPath, ['app.mjs'], {cwd: folder, encoding: 'utf8'}), 'null\n');
 });
 
 test('the types have the members of the modules, no more and no fewer', () => {
   const types = read('index.d.ts'), names = [...types.matchAll(/^export (?:class|function) ([a-zA-Z]+)/gm)].map(([, name]) => name);
   assert.deepEqual(names.sort(), Object.keys(library).sort());
-  const body = types.slice(types.indexOf('export class Publisher {'), types.indexOf('/** The codes'));
+  const body = types.slice(types.indexOf('export class Client {'), types.indexOf('/** The codes'));
   const declared = [...body.matchAll(/^ {2}(?:get )?([a-zA-Z]+)\(/gm)].map(([, name]) => name);
-  assert.deepEqual(declared.sort(), Object.getOwnPropertyNames(library.Publisher.prototype).sort());
+  assert.deepEqual(declared.sort(), Object.getOwnPropertyNames(library.Client.prototype).sort());
 });
 
 test('the codes are those of the documentation, and the kinds those of the library', () => {
@@ -57,22 +57,22 @@ test('the codes are those of the documentation, and the kinds those of the libra
 
 /** Each line after `@ts-expect-error` must not compile. */
 const WRONG = `
-import {Publisher, ProblemError, verifyWebhook, type EventPage, type SentNotification} from '${about.name}';
+import {Client, ProblemError, Webhook, type EventPage, type Sent} from '${about.name}';
 
-const publisher = new Publisher({server: new URL('https://push.example.com'), token: async () => 'x', keys: ['key', {kty: 'EC', crv: 'P-256', x: '', y: ''}]});
-const sent: SentNotification = await publisher.send({payload: 7, priority: 'normal'}, {signal: new AbortController().signal});
+const publisher = new Client({server: new URL('https://push.example.com'), token: async () => 'x', signingKeys: ['key', {kty: 'EC', crv: 'P-256', x: '', y: ''}]});
+const sent: Sent = await publisher.send({payload: 7, priority: 'normal'}, {signal: new AbortController().signal});
 const time: number | undefined = sent.sendAt?.getTime();
 const [first] = await publisher.sendMany(new Set([{payload: 'x'}]));
 if (first?.status === 'fulfilled') console.log(first.value.id, time);
 for await (const page of publisher.events()) { const {cursor}: EventPage = page; console.log(cursor); }
-const message = verifyWebhook({headers: new Headers(), body: new Uint8Array(), secrets: ['x']});
+const message = new Webhook(['x']).verify(new Headers(), new Uint8Array());
 if (message.type === 'events') console.log(message.events[0]?.number);
-const {counts: {failed}}: {counts: {failed: number}} = await publisher.deliveryCounts(7);
+const {counts: {failed}}: {counts: {failed: number}} = await publisher.counts(7);
 
 // @ts-expect-error a server and a token are required
-new Publisher({});
+new Client({});
 // @ts-expect-error an empty list pins nothing
-new Publisher({server: 'https://push.example.com', token: 'x', keys: []});
+new Client({server: 'https://push.example.com', token: 'x', signingKeys: []});
 // @ts-expect-error a notification has a payload
 await publisher.send({to: 'username:alice'});
 // @ts-expect-error expiresIn is misspelt
@@ -81,8 +81,8 @@ await publisher.send({payload: 'x', expireIn: failed});
 await publisher.recall('7');
 // @ts-expect-error the outcome may be a refusal
 first.value.id;
-// @ts-expect-error only pushes have an id
-message.id;
+// @ts-expect-error only pushes have one
+message.secureId;
 try {} catch (error) {
   // @ts-expect-error no such code
   if (error instanceof ProblemError && error.code === 'unknown-users') throw error;

@@ -8,7 +8,7 @@ import {readFileSync} from 'node:fs';
 import net from 'node:net';
 import {test} from 'node:test';
 
-import {InterferenceError, ProblemError, Publisher, UnavailableError} from '../src/index.js';
+import {Client, InterferenceError, ProblemError, UnreachableError} from '../src/index.js';
 import {echoOf} from '../src/exchange.js';
 import {acceptSignature, digestMatches, importKey, signatureBase, signatureFailure} from '../src/signature.js';
 
@@ -106,7 +106,7 @@ async function verdictOf(call) {
   } catch (error) {
     if (error instanceof ProblemError) return 'accepted';
     if (error instanceof InterferenceError) return error.kind;
-    if (error instanceof UnavailableError) return error.status === null ? 'truncated' : 'missingEcho';
+    if (error instanceof UnreachableError) return error.status === null ? 'truncated' : 'missingEcho';
     throw error;
   }
 }
@@ -129,8 +129,8 @@ test('each interference is named as it is due, with signatures and without', asy
   for (const {name, account, deviceTime, request, answer, verdict} of cases) {
     const server = await repeat(t, answer), path = request.path + (request.query === null ? '' : `?${request.query}`);
     for (const [kind, pins] of [['signed', [pinned.publicKey]], ['unsigned', undefined]]) {
-      const publisher = new Publisher({
-        server, account, keys: pins, token: 'x', now: () => deviceTime * 1000, makeToken: () => request.token, signatureTolerance: tolerance, timeout: 30_000, retryDelay: 1e6,
+      const publisher = new Client({
+        server, account, signingKeys: pins, token: 'x', now: () => deviceTime * 1000, makeToken: () => request.token, signatureTolerance: tolerance, deadline: 30_000, retryDelay: 1e6,
       });
       const [name1, query] = path.split('?');
       const call = publisher.call(request.method, name1, {query: query === undefined ? {} : Object.fromEntries(new URLSearchParams(query))});
@@ -145,7 +145,7 @@ test('waits are those of the vectors', async t => {
   for (const {field, seconds} of retryAfter) {
     const fields = [...answer.fields.filter(([name]) => /^mytoken$/i.test(name)), ['Retry-After', field]];
     const server = await repeat(t, {...answer, status: 503, fields, body});
-    const publisher = new Publisher({server, token: 'x', makeToken: () => request.token, timeout: 30_000, retryDelay: 1e6});
+    const publisher = new Client({server, token: 'x', makeToken: () => request.token, deadline: 30_000, retryDelay: 1e6});
     await assert.rejects(publisher.call('GET', request.path), error => error.code === 'busy' && error.retryAfter === seconds, field);
   }
 });

@@ -68,7 +68,7 @@ class SenderKey:
         return cls(ec.generate_private_key(_CURVE))
 
     @classmethod
-    def load(cls, pem: bytes, password: Optional[bytes] = None) -> SenderKey:
+    def read(cls, pem: bytes, password: Optional[bytes] = None) -> SenderKey:
         key = serialization.load_pem_private_key(pem, password)
         if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError("a sender's key is one of the curve P-256")
@@ -131,7 +131,7 @@ class Recipient(NamedTuple):
     key: DeviceKey
 
 
-class Change(NamedTuple):
+class KeyChange(NamedTuple):
     """A difference between the server's list of keys and the pins: docs/end-to-end.md has the kinds.
 
     `key` is None for `account` and `skipped`.
@@ -184,7 +184,7 @@ class Pins:
         _must_be(str, user=user)
         self.values.pop(user.lower(), None)
 
-    def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[Recipient], List[Change]]:
+    def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[Recipient], List[KeyChange]]:
         """The devices of a user that may be trusted, and the changes since the last check.
 
         A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
@@ -199,7 +199,7 @@ class Pins:
                     raise Unreadable("account")
                 keys.append(key)
             except Unreadable:
-                changes.append(Change(user, "invalid"))
+                changes.append(KeyChange(user, "invalid"))
         keys = list({key.id: key for key in keys}.values())
         pin = self.values.get(user.lower())
         if pin is None:
@@ -208,9 +208,9 @@ class Pins:
             if first and self._trusts_first_contact:
                 self.values[user.lower()] = pin
                 pin["keys"][first.id] = {"signing": _text(first.signing), "state": "trusted"}
-                changes.append(Change(user, "first", first.id, first.fingerprint))
+                changes.append(KeyChange(user, "first", first.id, first.fingerprint))
         elif pin["account"] != account:
-            return [], changes + [Change(user, "account")]
+            return [], changes + [KeyChange(user, "account")]
         known = pin["keys"]
         trusted = {id: _bytes(value["signing"], _POINT) for id, value in known.items() if value["state"] == "trusted"}
         new = [key for key in keys if key.id not in known]
@@ -220,26 +220,26 @@ class Pins:
             for key in added:
                 trusted[key.id] = key.signing
                 known[key.id] = {"signing": _text(key.signing), "state": "trusted"}
-                changes.append(Change(user, "added", key.id, key.fingerprint))
-        changes += [Change(user, "unapproved", key.id, key.fingerprint) for key in new]
+                changes.append(KeyChange(user, "added", key.id, key.fingerprint))
+        changes += [KeyChange(user, "unapproved", key.id, key.fingerprint) for key in new]
         listed = {key.id for key in keys}
         for id, value in known.items():
             if id not in listed and value["state"] == "trusted":
                 value["state"] = "missing"
-                changes.append(Change(user, "missing", id))
+                changes.append(KeyChange(user, "missing", id))
         for key in keys:
             # A device that returns approves no other device of this list: otherwise a stolen
             # device could add devices in this way.
             if key.id in known and known[key.id]["state"] == "missing":
                 known[key.id]["state"] = "trusted"
-                changes.append(Change(user, "returned", key.id, key.fingerprint))
+                changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
         return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
 
 class NoTrustedDevice(SealpostError):
     """Raised if no device of the recipients is trusted; nothing was sent. `changes` say why."""
 
-    def __init__(self, changes: Sequence[Change]):
+    def __init__(self, changes: Sequence[KeyChange]):
         super().__init__(f"there is no trusted device: {', '.join(f'{change.user}: {change.kind}' for change in changes) or 'no keys'}")
         self.changes = list(changes)
 
@@ -247,7 +247,7 @@ class NoTrustedDevice(SealpostError):
 class Encryption:
     """Encrypts payloads of one sender. Several threads may share an object."""
 
-    def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[Change]], None]] = None):
+    def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[KeyChange]], None]] = None):
         self.key, self.pins = key, pins if pins is not None else Pins()
         self._changed = changed
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
@@ -285,17 +285,17 @@ class Encryption:
 
     def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
         recipients: List[Recipient] = []
-        changes: List[Change] = []
+        changes: List[KeyChange] = []
         lists = [(expression, client.device_keys(expression, app=app)) for expression in ([to] if isinstance(to, str) else to or [])]
         with self._lock:
             for expression, users in lists:
                 # The server lists no users without devices, so only those that are named can be reported.
                 if not users and is_user(expression):
-                    changes.append(Change(expression[len("username:"):], "skipped"))
+                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
                 for user in users:
                     found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                     recipients += found
-                    changes += own if found else [*own, Change(user.name, "skipped")]
+                    changes += own if found else [*own, KeyChange(user.name, "skipped")]
             if changes and self._changed:
                 self._changed(changes)
         if not recipients:

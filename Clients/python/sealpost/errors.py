@@ -35,14 +35,13 @@ class Unreachable(SealpostError):
 class Interference(SealpostError):
     """An answer that is not the server's own answer to this request, but comes for example from a proxy or a cache.
 
-    `verdict` is the kind of interference, such as `missingEcho`; docs/evidence/vectors/README.md lists
-    the kinds.
+    `kind` says how it differs, such as `missingEcho`; docs/evidence/vectors/README.md lists the kinds.
     """
 
-    def __init__(self, verdict: str, status: int, retry_after: Optional[int] = None):
-        super().__init__(f"the answer with status {status} is not the server's own: {verdict}")
-        self.verdict, self.status, self.retry_after = verdict, status, retry_after
-        self.is_transient = status in TRANSIENT or verdict == "truncated"
+    def __init__(self, kind: str, status: int, retry_after: Optional[int] = None):
+        super().__init__(f"the answer with status {status} is not the server's own: {kind}")
+        self.kind, self.status, self.retry_after = kind, status, retry_after
+        self.is_transient = status in TRANSIENT or kind == "truncated"
 
 
 class Problem(SealpostError):

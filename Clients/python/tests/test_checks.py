@@ -34,7 +34,7 @@ def verdict(vector, verifier):
     try:
         check(request, answer, vector["account"], verifier, vector["deviceTime"])
     except Interference as error:
-        return error.verdict
+        return error.kind
     return "accepted"
 
 

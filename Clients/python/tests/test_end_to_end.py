@@ -258,7 +258,7 @@ class Sending(unittest.TestCase):
 
     def test_a_senders_key_survives_as_pem(self):
         key = e2e.SenderKey.generate()
-        self.assertEqual(e2e.SenderKey.load(key.pem()).id, key.id)
+        self.assertEqual(e2e.SenderKey.read(key.pem()).id, key.id)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ import time
 import unittest
 from unittest import mock
 
-from cryptography.hazmat.primitives.asymmetric import ec
-
 import sealpost
 from sealpost import end_to_end
 from test_server import PROGRAM, ROOT, api, rig
@@ -36,8 +34,7 @@ def with_device(server):
     session = ask("GET", "/api/sessions/current")
     id = ask("POST", "/api/register")
     ask("PUT", f"/api/register/{id}", {"Platform": "stream"})
-    keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
-    ask("PUT", f"/api/devices/{id}/key", {"Key": end_to_end.device_key(session["Account"], *keys, int(time.time()))})
+    ask("PUT", f"/api/devices/{id}/key", {"Key": api.device_key(session["Account"])})
     connection.close()
 
 

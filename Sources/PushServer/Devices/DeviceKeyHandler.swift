@@ -6,8 +6,9 @@ internal import PushStore
 internal import SocketHTTP
 
 /// Stores and lists the public keys of devices for end-to-end encryption. The server stores the
-/// keys as texts, and does not check whose keys they are. Devices approve each other's keys, and
-/// senders remember the keys that they have seen, and refuse other keys.
+/// keys as texts that name the account, and does not check who has the private keys. Devices
+/// approve each other's keys, and senders remember the keys that they have seen, and refuse other
+/// keys.
 struct DeviceKeyHandler: Handler {
     let store: any DeviceStore & NotificationStore
     let accounts: AccountIDs
@@ -26,16 +27,20 @@ struct DeviceKeyHandler: Handler {
     /// approve another device's key, a device adds its signature to the text of that key, and
     /// sends the text.
     private func setKey(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
         guard let id = RegistrationID(context.parameter) else {
             throw Problem(.invalidParameter, "the registration id must be 1 to 128 letters, digits, -, _ or .")
         }
         let body = try JSONBody(try await context.request.body.collect())
         guard let key = try body.string("Key") else { throw Problem(.invalidMember, "Key is missing") }
-        if let fault = DeviceKeyText.fault(in: key) { throw Problem(.invalidMember, "Key \(fault)") }
+        let account = self.accounts.id(ofUser: user.id).text
+        if let fault = DeviceKeyText.fault(in: key, ofAccount: account) {
+            throw Problem(.invalidMember, "Key \(fault)")
+        }
         let isSet = try await self.store.setKey(
             key,
             of: id,
-            ofUser: context.user.id,
+            ofUser: user.id,
             by: context.record(.registerDevice, of: id.description, detail: "keys")
         )
         guard isSet else { throw Problem(.notFound, "the account has no registered device of this id") }

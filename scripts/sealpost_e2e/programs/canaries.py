@@ -19,7 +19,9 @@ import secrets
 import socket
 import urllib.parse
 
-from sealpost_e2e import api, collector, outbox, processes, require, rig
+from sealpost_e2e import api, collector, environment, outbox, processes, require, rig
+
+environment.enter()  # It has `cryptography`.
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
@@ -210,7 +212,8 @@ def tour_devices(caller, hook):
         send("PUT /api/register/{id}", device, body={"Platform": platform, "Handle": handle, "Tags": [f"{NAME}-tag-{number}"]})
     send("POST /api/devices/{id}/test", device)
     send("PUT /api/devices/{id}/topics/{topic}", device, NAME)
-    send("PUT /api/devices/{id}/key", device, body={"Key": api.device_key()})
+    _, session = send("GET /api/sessions/current")
+    send("PUT /api/devices/{id}/key", device, body={"Key": api.device_key(session["Account"])})
     send("GET /api/keys", query=f"?to=username:{caller.name}")
     send("DELETE /api/devices/{id}/topics/{topic}", device, NAME)
     send("PUT /api/register/{id}", device, body={"Platform": "stream"})

@@ -24,16 +24,19 @@ def run(options):
             token = api.ask(connection, "POST", "/api/sessions", {"Scopes": ["send"]}, api.basic("paul"))["Token"]
             for language, command in commands.items():
                 proxy = listening.LossyProxy(server.port)
+                address = f"http://127.0.0.1:{proxy.port}"
                 texts = [f'{language} "{number}" é' for number in range(TEXTS)]
-                sent = publish(command, proxy, token, language, *texts)
+                sent = publish(command, address, token, language, *texts)
                 require(sent.returncode == 0 and len(set(sent.stdout.split())) == TEXTS, f"{language}: {sent.stdout}{sent.stderr}")
                 page = api.ask(connection, "GET", "/api/notifications?limit=500", credentials=api.basic(language))
                 received = collections.Counter(item["Payload"] for item in page["Notifications"])
                 require(received == collections.Counter(texts), f"{language}: received {received}")
                 require(proxy.cuts >= TEXTS / 10, f"{language}: the proxy has cut only {proxy.cuts} answers")
-                refused = publish(command, proxy, token, "nobody", "x")
+                refused = publish(command, address, token, "nobody", "x")
                 if refused.returncode == 0 or "urn:sealpost:problem:unknown-user" not in refused.stderr:
                     raise SystemExit(f"{language}: {refused.stdout}{refused.stderr}")
+                clear = publish(command, "http://192.0.2.1", token, language, "x")
+                require(clear.returncode != 0 and "http sends the token in clear" in clear.stderr, f"{language}: {clear.stdout}{clear.stderr}")
                 proxy.close()
                 print(f"{language}: {TEXTS} texts arrived once, {proxy.cuts} answers were cut", flush=True)
 
@@ -52,7 +55,5 @@ def compiled(folder):
     }
 
 
-def publish(command, proxy, token, *arguments):
-    return subprocess.run(
-        [*command, f"http://127.0.0.1:{proxy.port}", *arguments], env=os.environ | {"SEALPOST_TOKEN": token}, capture_output=True, text=True,
-    )
+def publish(command, server, token, *arguments):
+    return subprocess.run([*command, server, *arguments], env=os.environ | {"SEALPOST_TOKEN": token}, capture_output=True, text=True)

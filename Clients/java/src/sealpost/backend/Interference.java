@@ -11,17 +11,17 @@ public final class Interference extends SealpostException {
      * The kind of interference, such as {@code missingEcho}; docs/evidence/vectors/README.md lists
      * the kinds.
      */
-    public final String verdict;
+    public final String kind;
     /** The status of the answer. */
     public final int status;
 
-    Interference(String verdict, Answer answer) {
+    Interference(String kind, Answer answer) {
         super(
-                "the answer with status " + answer.status + " is not the server's own: " + verdict,
+                "the answer with status " + answer.status + " is not the server's own: " + kind,
                 Problem.TRANSIENT.contains(answer.status),
                 answer.retryAfter(),
                 null);
-        this.verdict = verdict;
+        this.kind = kind;
         this.status = answer.status;
     }
 }

@@ -108,7 +108,7 @@ final class CallTests {
                 List.of("missingEcho", "redirect", "unexpectedBody", "notJSON", "unexpectedBody", "unexpectedBody").iterator();
         for (Step step : steps) {
             try (Script script = new Script(step)) {
-                equal(fails(Interference.class, () -> script.client().send(TEXT)).verdict, verdicts.next());
+                equal(fails(Interference.class, () -> script.client().send(TEXT)).kind, verdicts.next());
                 equal(script.requests.size(), 1);
             }
         }
@@ -147,7 +147,7 @@ final class CallTests {
         piece[piece.length - 1] = '\n';
         try (Script script = new Script(request -> new Reply(start, piece, false))) {
             Client client = script.builder().timeout(Duration.ofMinutes(5)).build();
-            equal(fails(Interference.class, () -> client.counts(7)).verdict, "oversized");
+            equal(fails(Interference.class, () -> client.counts(7)).kind, "oversized");
         }
     }
 
@@ -165,7 +165,7 @@ final class CallTests {
                 request -> request.sent("Sealpost-Account: own\r\n"), request -> request.sent("Sealpost-Account: other\r\n"))) {
             Client client = script.client();
             client.send(TEXT);
-            equal(fails(Interference.class, () -> client.send(TEXT)).verdict, "wrongAccount");
+            equal(fails(Interference.class, () -> client.send(TEXT)).kind, "wrongAccount");
         }
     }
 
@@ -224,7 +224,7 @@ final class CallTests {
         }
         try (Script script = new Script(request -> request.answer(200, outcomes(good)))) {
             Interference error = fails(Interference.class, () -> script.client().sendMany(three, "k"));
-            equal(error.verdict + " " + error.idempotencyKey(), "unexpectedBody k");
+            equal(error.kind + " " + error.idempotencyKey(), "unexpectedBody k");
         }
     }
 

@@ -200,7 +200,7 @@ final class EndToEndTests {
             // Keys of another user are refused, also of a user whose name differs only by a long s.
             for (String name : List.of("alice", "sam")) {
                 Notification other = notification.to(Notification.user(name));
-                equal(fails(Interference.class, () -> objecting.send(client, other)).verdict, "unexpectedBody");
+                equal(fails(Interference.class, () -> objecting.send(client, other)).kind, "unexpectedBody");
             }
             equal(script.requests.size(), 4);
         }

@@ -166,7 +166,7 @@ final class ServerTests {
         equal(fails(Problem.class, () -> client.send(to("nobody", "x"))).code, "unknown-user");
         equal(client.recall(7_000_000), false);
         Client other = Client.builder(SERVER).token(TOKEN).signingKeys("gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4").build();
-        equal(fails(Interference.class, () -> other.send(to("carol", "x"))).verdict, "signature");
+        equal(fails(Interference.class, () -> other.send(to("carol", "x"))).kind, "signature");
     }
 
     public static void tlsAcceptsTheCertificateOfTheContextOnly() throws Exception {

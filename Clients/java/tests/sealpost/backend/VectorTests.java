@@ -59,7 +59,7 @@ final class VectorTests {
             request(vector).check(answer(vector), text(vector, "account"), verifier, vector.get("deviceTime").integer());
             return "accepted";
         } catch (Interference error) {
-            return error.verdict;
+            return error.kind;
         }
     }
 

@@ -1,7 +1,7 @@
 import {randomUUID} from 'node:crypto';
 import {setTimeout as sleep} from 'node:timers/promises';
 
-import {InterferenceError, ProblemError, SealpostError, UnavailableError} from './errors.js';
+import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
 import {isObject, nameIn, read, textOf} from './wire.js';
 
@@ -9,8 +9,6 @@ import {isObject, nameIn, read, textOf} from './wire.js';
 const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
 const LONGEST_DELAY = 10_000;
-/** The statuses after which the same request may succeed. */
-const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
 
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
@@ -29,17 +27,17 @@ function pathOf(id, part = '') {
 }
 
 /**
- * A backend that posts notifications. All calls retry until their timeout, if a repetition has no
- * second effect. `call` is for routes without a method here.
+ * A backend's connection to a Sealpost server, for one account. All calls retry until their
+ * deadline, if a repetition has no second effect. `call` is for routes without a method here.
  */
-export class Publisher {
+export class Client {
   #exchange;
-  #timeout;
+  #deadline;
   #retryDelay;
 
-  constructor({timeout = 60_000, retryDelay = 250, ...options}) {
+  constructor({deadline = 60_000, retryDelay = 250, ...options}) {
     this.#exchange = new Exchange(options);
-    this.#timeout = timeout;
+    this.#deadline = deadline;
     this.#retryDelay = retryDelay;
   }
 
@@ -52,11 +50,11 @@ export class Publisher {
   }
 
   /**
-   * Sends a notification. All calls with the same `idempotencyKey` within 24 hours send it only
-   * once, even in several processes.
+   * Sends a notification. All calls with the same `key` within 24 hours send it only once, even in
+   * several processes.
    */
-  async send(notification, {idempotencyKey = randomUUID(), ...options} = {}) {
-    const answer = await this.#ask('POST', NOTIFICATIONS, {...options, text: textOf(notification), key: checked(idempotencyKey)});
+  async send(notification, {key = randomUUID(), ...options} = {}) {
+    const answer = await this.#ask('POST', NOTIFICATIONS, {...options, text: textOf(notification), key: checked(key)});
     return sent(answer.json, answer);
   }
 
@@ -64,14 +62,15 @@ export class Publisher {
    * Sends any number of notifications, in batches. Returns an outcome for each, as
    * `Promise.allSettled` does.
    *
-   * With the same `idempotencyKey` and the same notifications, a repeated call sends nothing
-   * twice. The timeout is for each batch.
+   * With the same `key` and the same notifications, a repeated call sends nothing twice. The
+   * deadline is for all batches together.
    */
-  async sendMany(notifications, {idempotencyKey = randomUUID(), ...options} = {}) {
-    checked(idempotencyKey);
-    const outcomes = [];
+  async sendMany(notifications, {key = randomUUID(), deadline = this.#deadline, ...options} = {}) {
+    checked(key);
+    const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches(Array.from(notifications, textOf)).entries()) {
-      outcomes.push(...await this.#sendBatch(texts, `${idempotencyKey}-${number}`, idempotencyKey, options));
+      const left = Math.max(0, end - performance.now());
+      outcomes.push(...await this.#sendBatch(texts, `${key}-${number}`, key, {...options, deadline: left}));
     }
     return outcomes;
   }
@@ -91,7 +90,7 @@ export class Publisher {
         if (!reason) throw unexpected(answer, 'a notification or a problem');
         return {status: 'rejected', reason: Object.assign(reason, {idempotencyKey})};
       });
-      const failed = outcomes.find(({reason}) => TRANSIENT.has(reason?.status));
+      const failed = outcomes.find(({reason}) => reason?.isTransient);
       if (failed) throw failed.reason;
     };
     try {
@@ -113,7 +112,7 @@ export class Publisher {
    * The number of a notification's pushes by state, and the time of its sending while it is
    * scheduled.
    */
-  async deliveryCounts(id, options) {
+  async counts(id, options) {
     const answer = await this.#ask('GET', pathOf(id, '/deliveries'), {...options, query: {limit: 1}});
     if (!isObject(answer.json?.Counts)) throw unexpected(answer, 'counts');
     const {sendAt, counts} = read(answer.json);
@@ -139,7 +138,7 @@ export class Publisher {
    */
   async *events(options) {
     for await (const {items, json, cursor} of this.#pages('/api/events', 'Events', options)) {
-      yield {events: items, cursor, isTruncated: json.Truncated === true};
+      yield {events: items, cursor, truncated: json.Truncated === true};
     }
   }
 
@@ -201,7 +200,7 @@ export class Publisher {
    * Sends any request of the API, and returns the answer's JSON with the API's own names; undefined
    * if the answer has no body. Retries a `POST` if it has a key.
    */
-  async call(method, path, {body, idempotencyKey: key, ...options} = {}) {
+  async call(method, path, {body, key, ...options} = {}) {
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -234,13 +233,13 @@ export class Publisher {
    * The answer to a request, with retries. `check` reads the answer; if it throws a temporary
    * error, there is another attempt.
    */
-  async #ask(method, path, {query = {}, text: body, key, timeout = this.#timeout, signal, check} = {}) {
-    const isRepeatable = method !== 'POST' || key !== undefined, deadline = performance.now() + timeout;
+  async #ask(method, path, {query = {}, text: body, key, deadline = this.#deadline, signal, check} = {}) {
+    const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
     for (let attempts = 1; ; attempts += 1) {
       try {
-        const answer = await this.#exchange.ask(request, {timeout: Math.max(0, deadline - performance.now()), signal});
+        const answer = await this.#exchange.ask(request, {timeout: Math.max(0, end - performance.now()), signal});
         check?.(answer);
         return answer;
       } catch (error) {
@@ -249,7 +248,7 @@ export class Publisher {
         error.idempotencyKey ??= key ?? null;
         const backoff = Math.min(this.#retryDelay * 2 ** (attempts - 1), Math.max(this.#retryDelay, LONGEST_DELAY));
         const delay = backoff * (0.5 + Math.random() / 2) + (error.retryAfter ?? 0) * 1000;
-        if (!mayRepeat(error, isRepeatable) || performance.now() + delay >= deadline) throw error;
+        if (!mayRepeat(error, isRepeatable) || performance.now() + delay >= end) throw error;
         await sleep(delay, undefined, {signal}).catch(() => signal.throwIfAborted());
       }
     }
@@ -277,11 +276,9 @@ function batches(texts) {
 
 /** Whether another attempt may succeed, without a second effect. */
 function mayRepeat(error, isRepeatable) {
-  if (error instanceof UnavailableError) return isRepeatable || !error.wasSent;
-  if (!(error instanceof ProblemError)) return false;
-  // A request that is refused with 429 has had no effect. After `idempotency-key-in-use`, a
-  // request with the same key is still running.
-  return error.status === 429 || (isRepeatable && (TRANSIENT.has(error.status) || error.code === 'idempotency-key-in-use'));
+  if (error instanceof UnreachableError) return isRepeatable || !error.wasSent;
+  // A request that is refused with 429 has had no effect.
+  return error.isTransient && (isRepeatable || error.status === 429);
 }
 
 const unexpected = (answer, expected) => new InterferenceError('unexpectedBody', expected, answer);
@@ -308,7 +305,7 @@ function quotaDelay(answer, count) {
  */
 function checked(key) {
   if (typeof key !== 'string' || !/^[!#-[\]-~]{1,200}$/.test(key)) {
-    throw new TypeError('idempotencyKey: give 1 to 200 visible ASCII characters without quotes and backslashes');
+    throw new TypeError('key: give 1 to 200 visible ASCII characters without quotes and backslashes');
   }
   return key;
 }

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Encryption, InterferenceError, ProblemError, Publisher, SenderKey, UnavailableError} from '../src/index.js';
+import {Client, Encryption, InterferenceError, ProblemError, SenderKey, UnreachableError, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -15,7 +15,7 @@ const MANY = Number(process.env.SEALPOST_TEST_MANY ?? 1200);
 
 /** The payloads of the notifications in alice's inbox. */
 async function inbox(server) {
-  const alice = new Publisher({server: server.url, token: server.tokenOf('alice', ['fetch'])}), payloads = [];
+  const alice = new Client({server: server.url, token: server.tokenOf('alice', ['fetch'])}), payloads = [];
   for (let cursor, more = true; more;) {
     const page = await alice.call('GET', '/api/notifications', {query: {limit: 500, ...(cursor && {cursor})}});
     payloads.push(...page.Notifications.map(({Payload}) => Payload));
@@ -61,7 +61,7 @@ async function fake(t, answer) {
 const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null};
 
 test('a publisher sends, schedules, recalls and reports', async t => {
-  const server = await Server.start(t, {settings: {EVENTS_KEEP: '7d'}}), publisher = new Publisher({server: server.url, token: server.token});
+  const server = await Server.start(t, {settings: {EVENTS_KEEP: '7d'}}), publisher = new Client({server: server.url, token: server.token});
   const at = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000);
   const sent = await publisher.send({payload: {At: 'unchanged', count: 3}, to: 'username:alice', expiresIn: 600, priority: 'normal', collapseKey: 'k', readOnce: false});
   assert.deepEqual([sent.to, sent.priority, sent.collapseKey, sent.recipients, sent.sendAt], [['username:alice'], 'normal', 'k', 1, null]);
@@ -71,7 +71,7 @@ test('a publisher sends, schedules, recalls and reports', async t => {
 
   const later = await publisher.send({payload: 'later', to: ['username:alice'], sendAt: at});
   assert.equal(later.sendAt.getTime(), at.getTime());
-  assert.equal((await publisher.deliveryCounts(later.id)).sendAt.getTime(), at.getTime());
+  assert.equal((await publisher.counts(later.id)).sendAt.getTime(), at.getTime());
   assert.equal(await publisher.recall(later.id), true);
   assert.equal(await publisher.recall(later.id), false);
 
@@ -80,7 +80,7 @@ test('a publisher sends, schedules, recalls and reports', async t => {
   assert.deepEqual(pages.flatMap(({events}) => events.map(({kind, notification, at: time}) => [kind, notification, time instanceof Date])), [['collected', sent.id, true]]);
   const recipients = await all(publisher.recipients(sent.id));
   assert.deepEqual(recipients.map(({user, fetchedAt}) => [user, fetchedAt instanceof Date]), [['alice', true]]);
-  assert.deepEqual([await all(publisher.deliveries(sent.id)), (await publisher.deliveryCounts(sent.id)).counts.failed], [[], 0]);
+  assert.deepEqual([await all(publisher.deliveries(sent.id)), (await publisher.counts(sent.id)).counts.failed], [[], 0]);
   for await (const {events} of publisher.events({cursor: pages.at(-1).cursor})) assert.deepEqual(events, []);
 
   await publisher.setTags('alice', ['role:nurse']);
@@ -90,13 +90,13 @@ test('a publisher sends, schedules, recalls and reports', async t => {
 });
 
 test('a stored end-to-end payload is sent once, also after a restart', async t => {
-  const server = await Server.start(t), alice = new Publisher({server: server.url, token: server.tokenOf('alice', ['fetch', 'register'])});
+  const server = await Server.start(t), alice = new Client({server: server.url, token: server.tokenOf('alice', ['fetch', 'register'])});
   const {Account} = await alice.call('GET', '/api/sessions/current'), device = await alice.call('POST', '/api/register');
   await alice.call('PUT', `/api/register/${device}`, {body: {Platform: 'stream'}});
   const text = deviceKeyText(Account, {signing: generatedKey(), agreement: generatedKey()}, 1_700_000_000);
   await alice.call('PUT', `/api/devices/${device}/key`, {body: {Key: text}});
-  const options = {idempotencyKey: 'reminder-17'}, notification = {to: 'username:alice', payload: 'x', sendAt: new Date(Date.now() + 3_600_000)};
-  const [publisher, restarted] = [1, 2].map(() => new Publisher({server: server.url, token: server.token})), encryption = new Encryption(SenderKey.generate());
+  const options = {key: 'reminder-17'}, notification = {to: 'username:alice', payload: 'x', sendAt: new Date(Date.now() + 3_600_000)};
+  const [publisher, restarted] = [1, 2].map(() => new Client({server: server.url, token: server.token})), encryption = new Encryption(SenderKey.generate());
   const encrypted = await encryption.encrypted(publisher, notification), {id} = await publisher.send(encrypted, options);
   for (const stored of [{...notification, app: 'default', payload: encrypted.payload}, JSON.parse(JSON.stringify(encrypted))]) {
     assert.equal((await restarted.send(stored, options)).id, id);
@@ -111,20 +111,20 @@ test('signed answers of the server are accepted, and nothing else', async t => {
     const response = await fetch(url, init), text = await response.text();
     return new Response(text.replace('"high"', '"nigh"'), {status: response.status, headers: response.headers});
   };
-  const options = {server: server.url, token: server.token, keys}, publisher = new Publisher(options);
+  const options = {server: server.url, token: server.token, signingKeys: keys}, publisher = new Client(options);
   const {id} = await publisher.send({payload: 'x'});
   assert.equal(await publisher.recall(id + 1), false);
   await publisher.recall(id);
   assert.equal((await publisher.sendMany([{payload: 'x'}]))[0].status, 'fulfilled');
-  await assert.rejects(new Publisher({...options, fetch: forge}).send({payload: 'x'}), {kind: 'signature'});
+  await assert.rejects(new Client({...options, fetch: forge}).send({payload: 'x'}), {kind: 'signature'});
   const [{x, ...form}] = keys, other = {...form, x: (x[0] === 'A' ? 'B' : 'A') + x.slice(1)};
   // If the server does not know the key that the request names, it signs with its first key.
-  await assert.rejects(new Publisher({...options, keys: [other]}).send({payload: 'x'}), {kind: 'signature'});
-  await assert.rejects(new Publisher({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
+  await assert.rejects(new Client({...options, signingKeys: [other]}).send({payload: 'x'}), {kind: 'signature'});
+  await assert.rejects(new Client({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
 });
 
 test('an administrator manages users', async t => {
-  const server = await Server.start(t), admin = new Publisher({server: server.url, token: server.tokenOf('root', ['manage'])});
+  const server = await Server.start(t), admin = new Client({server: server.url, token: server.tokenOf('root', ['manage'])});
   await admin.addUser('dora', {password: PASSWORD});
   await assert.rejects(admin.addUser('dora'), {code: 'conflict'});
   const ask = (method, path, body) => fetch(server.url + path, {
@@ -147,7 +147,7 @@ test('an administrator manages users', async t => {
 
 test('deliveries come page by page', async t => {
   const server = await Server.start(t, {settings: {SENDERS_STREAM_TYPE: 'stream'}});
-  const paul = new Publisher({server: server.url, token: server.tokenOf('paul', ['send', 'register', 'fetch'])});
+  const paul = new Client({server: server.url, token: server.tokenOf('paul', ['send', 'register', 'fetch'])});
   for (let count = 0; count < 3; count += 1) {
     const id = await paul.call('POST', '/api/register');
     await paul.call('PUT', `/api/register/${id}`, {body: {Platform: 'stream', Handle: `device${count}`}});
@@ -158,7 +158,7 @@ test('deliveries come page by page', async t => {
 });
 
 test('refusals have the code of the problem', async t => {
-  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token});
+  const server = await Server.start(t), publisher = new Client({server: server.url, token: server.token});
   for (const [notification, code, status] of [
     [{payload: 'x', to: 'username:nobody'}, 'unknown-user', 400],
     [{payload: 'x', expiresIn: 0}, 'invalid-member', 400],
@@ -166,28 +166,28 @@ test('refusals have the code of the problem', async t => {
     [{payload: 'x', platforms: ['none']}, 'unknown-platform', 400],
     [{payload: 'x', alert: {badge: 3, titleKey: 'A'}}, 'alert-not-allowed', 400],
   ]) {
-    await assert.rejects(publisher.send(notification, {idempotencyKey: randomUUID()}), error => {
+    await assert.rejects(publisher.send(notification, {key: randomUUID()}), error => {
       assert.ok(error instanceof ProblemError);
-      assert.deepEqual([error.code, error.status, error.attempts, typeof error.requestID], [code, status, 1, 'string']);
+      assert.deepEqual([error.code, error.status, error.attempts, error.isTransient, typeof error.instance], [code, status, 1, false, 'string']);
       return true;
     });
   }
-  const stranger = new Publisher({server: server.url, token: () => 'spt_none'});
+  const stranger = new Client({server: server.url, token: () => 'spt_none'});
   await assert.rejects(stranger.send({payload: 'x'}), {code: 'invalid-token', status: 401});
-  assert.throws(() => new Publisher({server: server.url, token: 'spt_secret\n'}), error => !error.message.includes('secret'));
+  assert.throws(() => new Client({server: server.url, token: 'spt_secret\n'}), error => !error.message.includes('secret'));
   const key = randomUUID();
-  assert.equal((await publisher.send({payload: 'x'}, {idempotencyKey: key})).id, (await publisher.send({payload: 'x'}, {idempotencyKey: key})).id);
-  await assert.rejects(publisher.send({payload: 'y'}, {idempotencyKey: key}), {code: 'idempotency-key-reused', idempotencyKey: key});
+  assert.equal((await publisher.send({payload: 'x'}, {key})).id, (await publisher.send({payload: 'x'}, {key})).id);
+  await assert.rejects(publisher.send({payload: 'y'}, {key}), {code: 'idempotency-key-reused', idempotencyKey: key});
 });
 
 test('each of many notifications has its own outcome', async t => {
-  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token, timeout: 300_000, attemptTimeout: 120_000}), key = randomUUID();
+  const server = await Server.start(t), publisher = new Client({server: server.url, token: server.token, deadline: 300_000, timeout: 120_000}), key = randomUUID();
   const many = Array.from({length: 1100}, (_, index) => ({payload: index, to: index === 700 ? 'username:nobody' : 'username:alice'}));
-  const outcomes = await publisher.sendMany(many, {idempotencyKey: key});
+  const outcomes = await publisher.sendMany(many, {key});
   assert.deepEqual(outcomes.flatMap(({status}, index) => status === 'rejected' ? [index] : []), [700]);
   assert.deepEqual([outcomes[700].reason.code, outcomes[700].reason.idempotencyKey], ['unknown-user', key]);
   // Another process repeats the call.
-  const again = await new Publisher({server: server.url, token: server.token, timeout: 300_000, attemptTimeout: 120_000}).sendMany(many, {idempotencyKey: key});
+  const again = await new Client({server: server.url, token: server.token, deadline: 300_000, timeout: 120_000}).sendMany(many, {key});
   assert.deepEqual(again.map(({value}) => value?.id), outcomes.map(({value}) => value?.id));
   assert.deepEqual((await inbox(server)).sort((one, other) => one - other), many.map(({payload}) => payload).filter(payload => payload !== 700));
   // Large payloads make batches below the server's limit.
@@ -197,7 +197,7 @@ test('each of many notifications has its own outcome', async t => {
 
 test('a proxy cuts 30 % of all answers, and each notification is delivered exactly once', async t => {
   const server = await Server.start(t), proxy = await LossyProxy.start(t, server.url, 0.3);
-  const publisher = new Publisher({server: proxy.url, token: server.token, retryDelay: 5, timeout: 300_000, attemptTimeout: 60_000});
+  const publisher = new Client({server: proxy.url, token: server.token, retryDelay: 5, deadline: 300_000, timeout: 60_000});
   const singles = Array.from({length: 200}, (_, index) => `single ${index}`), many = Array.from({length: MANY}, (_, index) => `many ${index}`);
   const send = async payload => (await publisher.send({payload, to: 'username:alice'})).id, ids = [];
   await Promise.all(Array.from({length: 8}, async (_, lane) => {
@@ -214,7 +214,7 @@ test('a proxy cuts 30 % of all answers, and each notification is delivered exact
 });
 
 test('a killed server delivers each notification exactly once', async t => {
-  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token, retryDelay: 20, timeout: 120_000});
+  const server = await Server.start(t), publisher = new Client({server: server.url, token: server.token, retryDelay: 20, deadline: 120_000});
   const payloads = Array.from({length: 40}, (_, index) => `text ${index}`);
   const sending = payloads.map(payload => publisher.send({payload, to: 'username:alice'}));
   await Promise.race(sending);
@@ -234,15 +234,15 @@ test('retries wait for Retry-After, repeat the key, and end at the deadline', as
     if (number === 3) return answer.raw.writeHead(503).end('<html>');
     answer.send(201, {}, ACCEPTED);
   });
-  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1});
+  const publisher = new Client({server: server.url, token: 'x', retryDelay: 1});
   assert.equal((await publisher.send({payload: 'x'})).id, 7);
   assert.deepEqual([server.count, new Set(keys).size], [4, 1]);
   // A timer may fire a little early.
   assert.ok(times[1] - times[0] >= 990);
 
   const late = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 3600}));
-  const impatient = new Publisher({server: late.url, token: 'x'});
-  await assert.rejects(impatient.send({payload: 'x'}), error => error.code === 'busy' && error.retryAfter === 3600 && error.attempts === 1 && error.idempotencyKey !== null);
+  const impatient = new Client({server: late.url, token: 'x'});
+  await assert.rejects(impatient.send({payload: 'x'}), error => error.code === 'busy' && error.isTransient && error.retryAfter === 3600 && error.attempts === 1 && error.idempotencyKey !== null);
 });
 
 test('only a call without a second effect is repeated', async t => {
@@ -255,14 +255,14 @@ test('only a call without a second effect is repeated', async t => {
     if (status === '502') return answer.raw.destroy();
     answer.problem(Number(status), code);
   });
-  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1});
-  for (const [status, code, method, idempotencyKey, isRepeated] of [
+  const publisher = new Client({server: server.url, token: 'x', retryDelay: 1});
+  for (const [status, code, method, key, isRepeated] of [
     [500, 'internal-error', 'POST', undefined, false], [500, 'internal-error', 'POST', 'k', true], [500, 'internal-error', 'GET', undefined, true],
     [503, 'busy', 'DELETE', undefined, true], [507, 'storage-full', 'PUT', undefined, true], [429, 'rate-limited', 'POST', undefined, true],
     [502, 'cut', 'POST', undefined, false], [502, 'cut', 'POST', 'k', true], [502, 'cut', 'PATCH', undefined, true],
     [409, 'conflict', 'POST', 'k', false], [403, 'forbidden', 'GET', undefined, false],
   ]) {
-    const call = publisher.call(method, `/${status}/${code}/${method}/${idempotencyKey}`, {idempotencyKey});
+    const call = publisher.call(method, `/${status}/${code}/${method}/${key}`, {key});
     if (isRepeated) assert.equal(await call, 'done'); else await assert.rejects(call, {attempts: 1}, `${status} ${method}`);
   }
 });
@@ -275,14 +275,26 @@ test('elements beyond the quota are sent when the quota has room again', async t
     const second = number === 1 ? {Status: 429, Problem: problem} : {Status: 201, ...ACCEPTED, Id: 8};
     answer.send(200, {'RateLimit-Policy': '"publisher";q=200;w=60'}, {Outcomes: [{Status: 201, ...ACCEPTED}, second]});
   });
-  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1}), start = performance.now();
-  const outcomes = await publisher.sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
+  const publisher = new Client({server: server.url, token: 'x', retryDelay: 1}), start = performance.now();
+  const outcomes = await publisher.sendMany([{payload: 1}, {payload: 2}], {key: 'k'});
   assert.deepEqual([outcomes.map(({value}) => value.id), bodies], [[7, 8], ['"k-0"', '"k-0"']]);
   assert.ok(performance.now() - start >= 990);
   // If there is no time for another attempt, the outcomes of the first attempt are returned.
   const refused = await fake(t, (_, answer) => answer.send(200, {'RateLimit-Policy': '"publisher";q=1;w=60'}, {Outcomes: [{Status: 201, ...ACCEPTED}, {Status: 429, Problem: problem}]}));
-  const [first, second] = await new Publisher({server: refused.url, token: 'x'}).sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
+  const [first, second] = await new Client({server: refused.url, token: 'x'}).sendMany([{payload: 1}, {payload: 2}], {key: 'k'});
   assert.deepEqual([first.value.id, second.reason.code, second.reason.retryAfter, second.reason.idempotencyKey], [7, 'rate-limited', 120, 'k']);
+});
+
+test('many notifications have one deadline for all batches', async t => {
+  let now = 0;
+  const server = await fake(t, (_, answer, number) => {
+    now = 60_000;
+    // The second batch gets no answer.
+    if (number === 1) answer.send(200, {}, {Outcomes: Array(500).fill({Status: 201, ...ACCEPTED})});
+  });
+  t.mock.method(performance, 'now', () => now);
+  const outcomes = await new Client({server: server.url, token: 'x'}).sendMany(Array(501).fill({payload: 'x'}));
+  assert.deepEqual(outcomes.map(({status}) => status), [...Array(500).fill('fulfilled'), 'rejected']);
 });
 
 test('each attempt asks the function for a token', async t => {
@@ -297,18 +309,18 @@ test('each attempt asks the function for a token', async t => {
     if (next instanceof Error) throw next;
     return next;
   };
-  assert.equal(await new Publisher({server: server.url, token, retryDelay: 1}).call('GET', '/api/x'), 'id');
+  assert.equal(await new Client({server: server.url, token, retryDelay: 1}).call('GET', '/api/x'), 'id');
   assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
 });
 
 test('a call whose path is none sends the token nowhere', async () => {
-  const fetch = () => assert.fail('a request was sent'), publisher = new Publisher({server: 'http://127.0.0.1:1', token: 'secret', fetch});
+  const fetch = () => assert.fail('a request was sent'), publisher = new Client({server: 'http://127.0.0.1:1', token: 'secret', fetch});
   for (const path of ['', 'api/users', '@127.0.0.1:2/', '.example.com/']) await assert.rejects(publisher.call('GET', path), TypeError, path);
 });
 
 test('a small quota delays many notifications, and loses none', async t => {
   const server = await Server.start(t, {settings: {QUOTAS_PUBLISHER_REQUESTS: '600', QUOTAS_PUBLISHER_WINDOW: '2'}});
-  const publisher = new Publisher({server: server.url, token: server.token}), payloads = Array.from({length: 1000}, (_, index) => index);
+  const publisher = new Client({server: server.url, token: server.token}), payloads = Array.from({length: 1000}, (_, index) => index);
   const outcomes = await publisher.sendMany(payloads.map(payload => ({payload, to: 'username:alice'})));
   assert.ok(outcomes.every(({status}) => status === 'fulfilled'));
   assert.deepEqual((await inbox(server)).sort((one, other) => one - other), payloads);
@@ -316,11 +328,11 @@ test('a small quota delays many notifications, and loses none', async t => {
 
 test('timeouts and signals end a call', async t => {
   const server = await fake(t, (_, answer, number) => { if (number > 1) answer.send(201, {}, ACCEPTED); });
-  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1, attemptTimeout: 500});
+  const publisher = new Client({server: server.url, token: 'x', retryDelay: 1, timeout: 500});
   assert.equal((await publisher.send({payload: 'x'})).id, 7);
 
-  const silent = await fake(t, () => {}), waiting = new Publisher({server: silent.url, token: 'x', retryDelay: 1});
-  await assert.rejects(waiting.send({payload: 'x'}, {timeout: 50}), error => error instanceof UnavailableError && error.wasSent);
+  const silent = await fake(t, () => {}), waiting = new Client({server: silent.url, token: 'x', retryDelay: 1});
+  await assert.rejects(waiting.send({payload: 'x'}, {deadline: 50}), error => error instanceof UnreachableError && error.wasSent);
   const stop = new AbortController(), reason = new Error('shutting down');
   const sending = waiting.sendMany([{payload: 'x'}], {signal: stop.signal});
   stop.abort(reason);
@@ -328,36 +340,38 @@ test('timeouts and signals end a call', async t => {
   await assert.rejects(waiting.send({payload: 'x'}, {signal: AbortSignal.abort(reason)}), error => error === reason);
 
   const busy = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 30})), resting = new AbortController();
-  const call = new Publisher({server: busy.url, token: 'x'}).send({payload: 'x'}, {signal: resting.signal});
+  const call = new Client({server: busy.url, token: 'x'}).send({payload: 'x'}, {signal: resting.signal});
   while (busy.count === 0) await new Promise(setImmediate);
   resting.abort(reason);
   await assert.rejects(call, error => error === reason);
 
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
-  const nobody = new Publisher({server: `http://127.0.0.1:${closed.address().port}`, token: 'x', retryDelay: 20_000, timeout: 10_000});
+  const nobody = new Client({server: `http://127.0.0.1:${closed.address().port}`, token: 'x', retryDelay: 20_000, deadline: 10_000});
   closed.close();
-  await assert.rejects(nobody.send({payload: 'x'}), error => error instanceof UnavailableError && !error.wasSent);
+  await assert.rejects(nobody.send({payload: 'x'}), error => error instanceof UnreachableError && error.isTransient && !error.wasSent);
 });
 
 test('wrong settings and arguments are refused before a request', async () => {
   const options = {server: 'https://push.example.com', token: 'x'};
-  for (const wrong of [{server: 'push.example.com'}, {server: 'ftp://push.example.com'}, {server: 'http://push.example.com'}, {keys: []}, {keys: ['short']}]) {
-    assert.throws(() => new Publisher({...options, ...wrong}), TypeError);
+  for (const wrong of [{server: 'push.example.com'}, {server: 'ftp://push.example.com'}, {server: 'http://push.example.com'}, {signingKeys: []}, {signingKeys: ['short']}, {keys: ['short']}]) {
+    assert.throws(() => new Client({...options, ...wrong}), TypeError);
   }
-  assert.doesNotThrow(() => new Publisher({...options, server: 'http://sealpost:8080', isInsecureAllowed: true}));
-  const publisher = new Publisher(options);
-  for (const idempotencyKey of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {idempotencyKey}), TypeError);
+  assert.doesNotThrow(() => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: true}));
+  const publisher = new Client(options);
+  for (const key of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {key}), TypeError);
   for (const id of ['7', 2 ** 53, 0.5, undefined]) await assert.rejects(publisher.recall(id), TypeError);
+  assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
+  for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
 });
 
 test('a list without an end is refused', async t => {
   const server = await fake(t, (_, answer) => answer.send(200, {}, {Deliveries: [], Cursor: '1', More: true}));
-  const publisher = new Publisher({server: server.url, token: 'x'});
+  const publisher = new Client({server: server.url, token: 'x'});
   await assert.rejects(publisher.deliveries(7).next(), {kind: 'unexpectedBody'});
 });
 
 test('an answer beyond the limit is not read', async t => {
   const server = await fake(t, (_, answer) => answer.send(200, {}, 'x'.repeat(2000)));
-  await assert.rejects(new Publisher({server: server.url, token: 'x', answerLimit: 1000}).call('GET', '/api/x'), error => error instanceof InterferenceError && error.kind === 'oversized');
+  await assert.rejects(new Client({server: server.url, token: 'x', answerLimit: 1000}).call('GET', '/api/x'), error => error instanceof InterferenceError && error.kind === 'oversized');
 });
