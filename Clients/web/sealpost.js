@@ -3285,11 +3285,16 @@ export class PushClient {
   }
 
   /**
-   * Reads streams, one after the other, until `signal` is aborted. Yields `{}` whenever bytes
-   * arrive.
+   * Reads streams, one after the other, until `signal` is aborted. Yields `{}` if bytes without a
+   * new notification arrive.
+   *
+   * The end of a session, as after `changePassword`, ends the stream's registration. A new
+   * registration has no pushes of earlier notifications, so those come from a sync.
    */
   async *#streams(last, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false;
+    let device = null, pause = 0, used = null, isTriedAgain = false, change = null, isNewDevice = false;
+    // The ids of notifications that came from a sync, in case their pushes come, too.
+    const synced = new Set();
     while (!signal.aborted) {
       try {
         used = (await this.#read('session'))?.token;
@@ -3301,12 +3306,19 @@ export class PushClient {
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.closeSeen();
           isOpen = true;
-          if (id === undefined) yield {};
-          else yield {id, item: await this.#arrived(id)};
+          const missed = isNewDevice ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          isNewDevice = false;
+          for (const {item} of missed) {
+            synced.add(item.id);
+            yield {id: item.id, item: await this.#arrived(item.id)};
+          }
+          const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
+          ({change} = await this.#store.head());
+          yield event;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) device = null;
+        if (error.problem?.status === 404) [device, isNewDevice] = [null, change !== null];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
@@ -3348,24 +3360,12 @@ export class PushClient {
    * fetches for the ids are signed.
    */
   async *#stream(device, last, signal, silence) {
-    const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
-    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
     signal.addEventListener('abort', end);
     try {
-      const response = await this.#api.send(request, {authorization, account, lastEvent: last, signal: limit.signal}), answer = headOf(response);
-      checkHead(request, answer);
-      if (answer.status !== 200) {
-        Object.assign(answer, await this.#api.receive(response, limit.signal));
-        success(await this.#api.check(request, answer, account));
-      }
-      checkAccount(request, answer, account);
-      const type = answer.field('content-type') ?? 'no type';
-      if (!/^text\/event-stream\b/.test(type)) {
-        throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
-      }
-      const lines = new EventLines(), reader = response.body.getReader();
+      const body = await this.#signedIn(this.#api.deadline(), authorization => this.#openStream(device, last, authorization, limit.signal));
+      const lines = new EventLines(), reader = body.getReader();
       for (;;) {
         const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
         if (done) return;
@@ -3384,21 +3384,41 @@ export class PushClient {
 
   // MARK: Calls
 
-  /**
-   * Sends a request with the account's token. If the server refuses the token, sends the request
-   * again with a new token.
-   */
+  async #openStream(device, last, authorization, signal) {
+    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
+    const account = await this.#identity(), response = await this.#api.send(request, {authorization, account, lastEvent: last, signal}), answer = headOf(response);
+    checkHead(request, answer);
+    if (answer.status !== 200) {
+      Object.assign(answer, await this.#api.receive(response, signal));
+      success(await this.#api.check(request, answer, account));
+    }
+    checkAccount(request, answer, account);
+    const type = answer.field('content-type') ?? 'no type';
+    if (!/^text\/event-stream\b/.test(type)) {
+      throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
+    }
+    return response.body;
+  }
+
+  /** Sends a request with the account's token. */
   async #call(method, path, given = {}) {
     const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
-    const authorization = await this.#authorization(null, options.deadline);
-    const epoch = this.#epoch;
+    return this.#signedIn(options.deadline, (authorization, epoch) => this.#ask(method, path, {...options, authorization}, epoch));
+  }
+
+  /**
+   * Calls `send` with the account's token. If the server refuses the token, calls it again with a
+   * new token.
+   */
+  async #signedIn(deadline, send) {
+    const authorization = await this.#authorization(null, deadline), epoch = this.#epoch;
     try {
-      return await this.#ask(method, path, {...options, authorization}, epoch);
+      return await send(authorization, epoch);
     } catch (error) {
       if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
-      const renewed = await this.#authorization(authorization, options.deadline);
+      const renewed = await this.#authorization(authorization, deadline);
       if (renewed === null) throw error;
-      return this.#ask(method, path, {...options, authorization: renewed}, epoch);
+      return send(renewed, epoch);
     }
   }
 
