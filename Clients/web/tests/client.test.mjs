@@ -509,7 +509,7 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   assert.deepEqual((await next.cachedInbox()).notifications.map(({id, payload}) => [id, payload]), [[1, 'secret']]);
   faults.versions.set('sealpost', 9);
   faults.closeAll();
-  await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
+  await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'storage' && /reload/.test(error.message));
 });
 
 test('no row can be put in the place of another', async t => {
@@ -1251,7 +1251,7 @@ test('topics, a test push, a code and a new password', async t => {
   await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
   await push.signInWithCode('the code');
   assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
-  await assert.rejects(push.joinTopic('news'), {code: 'unavailable'});
+  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'unavailable'});
   const device = await push.register({tags: ['news']});
   server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
   await push.joinTopic('weather:Berlin');
@@ -1447,12 +1447,12 @@ test('a sign-out after the browser has deleted the database is not confirmed, an
   assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
 });
 
-test('a browser that blocks its database is unavailable, and works once it allows it', async t => {
+test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;
   faults.open = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
   faults.closeAll();
-  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable');
-  await assert.rejects(IndexedStore.open('another'), {code: 'unavailable'});
+  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'storage');
+  await assert.rejects(IndexedStore.open('another'), {code: 'storage', advice: 'storage'});
   faults.open = opening;
   assert.equal((await push.cachedInbox()).notifications.length, 1);
 });
@@ -1495,8 +1495,8 @@ test('a database that cannot be opened is deleted, and only one that stays is an
   const {push, faults, left} = await keeper(t);
   [faults.isBroken, faults.isLocked] = [true, true];
   faults.closeAll();
-  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable');
-  await assert.rejects(push.signOut(), error => error instanceof PushClientError && error.code === 'unavailable');
+  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'storage');
+  await assert.rejects(push.signOut(), error => error instanceof PushClientError && error.code === 'storage');
   faults.isLocked = false;
   assert.deepEqual([await push.signOut(), push.account, left()], [false, null, []]);
 });
@@ -1518,7 +1518,7 @@ for (const isFull of [false, true]) {
       for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
         const work = store[name].bind(store);
         store[name] = async (...given) => step(() => {
-          if (isFull && name === 'commit') throw new PushClientError('unavailable', 'The browser has no room for more.');
+          if (isFull && name === 'commit') throw new PushClientError('storage', 'The browser has no room for more.');
           return work(...given);
         });
       }
@@ -1884,7 +1884,7 @@ test('the server gets the keys of a device again when it lacks them', async t =>
 test('other keys of this device are reported until the app sets its own', async t => {
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
-  await assert.rejects(push.setDeviceKey(), {code: 'unavailable'});
+  await assert.rejects(push.setDeviceKey(), {code: 'notRegistered'});
   const id = await push.register(), own = server.deviceKeys.get(id), other = (await DeviceKeys.make(ALICE)).key.text;
   server.deviceKeys.set(id, other);
   for (const call of ['registerIfNeeded', 'registerIfNeeded', 'register']) await assert.rejects(push[call](), {code: 'keyReplaced', advice: 'keyReplaced'}, call);
