@@ -37,9 +37,13 @@ extension FolderStore {
         let head = rest.prefix(Int(count) * 16 + 28)
         rest = rest.dropFirst(head.count)
         guard let list = try? self.open(head, bound: place) else { return nil }
-        var reader = ByteReader(list)
-        for _ in 0..<count {
-            let (id, length) = (Int64(bitPattern: try reader.fixed()), Int(clamping: try reader.fixed()))
+        for offset in stride(from: 0, to: list.count, by: 16) {
+            let (id, length) = list.withUnsafeBytes { bytes in
+                (
+                    Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self)),
+                    Int(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int.self))
+                )
+            }
             if id == name.id { return try? self.open(rest.prefix(length), bound: "\(place)/\(id)") }
             rest = rest.dropFirst(length)
         }
