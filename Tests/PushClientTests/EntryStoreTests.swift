@@ -65,13 +65,13 @@ import Testing
         }
     }
 
-    /// Seven entries of one commit: two boxes of three entries, and one file.
-    private static func packed(_ folder: TemporaryFolder) throws -> (FolderStore, Account) {
+    /// Entries of one commit. Seven entries are in two boxes and a file.
+    private static func packed(_ folder: TemporaryFolder, _ count: Int64 = 7) throws -> (FolderStore, Account) {
         let place = URL(fileURLWithPath: folder.file("new/store"))
         let store = FolderStore(place, key: Self.key, limits: StoreLimits(box: 3))
         let account = Account(store, name: "alice", proof: .echoed)
         try account.change { draft in
-            for id in Int64(1)...7 {
+            for id in 1...count {
                 let item = NotificationItem(
                     id: id,
                     payload: .string("secret \(id)"),
@@ -102,6 +102,16 @@ import Testing
         #expect(try Self.payloads(account) == left)
         for name in all where left[name.id] == nil { #expect(try store.readEntry(name, in: account.folder) == nil) }
         #expect(try Self.payloads(Account(store, name: "alice", proof: .echoed)) == left)
+    }
+
+    /// The boxes of a commit share 128 names. An inbox of version 0.1.0 becomes one commit.
+    @Test func aCommitOfAnySizeIsStored() throws {
+        let folder = try TemporaryFolder()
+        let (store, account) = try Self.packed(folder, 500)
+        #expect(store.leftovers(in: account.folder).count == 64 + 500 - 64 * 3)
+        #expect(try Self.payloads(account).count == 500)
+        try account.sweep()
+        #expect(try Self.payloads(account).count == 500)
     }
 
     /// A process was killed before it removed a box, when it had moved none, one or both of the

@@ -1,6 +1,10 @@
 internal import Foundation
 
 extension Account {
+    /// The maximum number of boxes of a commit. A box's nonce is one of 128, and chosen at random.
+    /// A page of 500 notifications has 31 boxes.
+    private static let maximumBoxes = 64
+
     /// Returns `false`, and changes nothing, if another client's commit has replaced `snapshot`
     /// first.
     func commit(_ draft: AccountDraft, basedOn snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
@@ -12,10 +16,11 @@ extension Account {
             // Entries that are neighbours in the list probably expire together, too.
             var rest = draft.fresh.sorted { $0.value.cached.order ?? 0 < $1.value.cached.order ?? 0 }[...]
             while let (id, new) = rest.first {
+                let isBoxed = store.boxSize > 1 && rest.count >= store.boxSize && created.count < Self.maximumBoxes
                 let names =
-                    rest.count < store.boxSize || store.boxSize == 1
-                    ? [try self.create(new.bytes, store) { EntryName(id: id, commit: draft.commit, nonce: $0) }]
-                    : try self.createBox(rest.prefix(store.boxSize), at: draft.commit, store)
+                    isBoxed
+                    ? try self.createBox(rest.prefix(store.boxSize), at: draft.commit, store)
+                    : [try self.create(new.bytes, store) { EntryName(id: id, commit: draft.commit, nonce: $0) }]
                 rest = rest.dropFirst(names.count)
                 created += Set(names.map { $0.box ?? $0 })
                 for name in names { index.entries[name.id]?.nonce = name.nonce }
