@@ -174,8 +174,8 @@ export interface OpenOptions {
 }
 
 export type ErrorCode =
-  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'closed'
-  | 'refused' | 'keyReplaced' | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
+  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'storage' | 'unavailable' | 'denied' | 'closed'
+  | 'notRegistered' | 'refused' | 'keyReplaced' | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
 
 export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'truncated' | 'insufficientCoverage' | 'signature' | 'wrongClock'
@@ -192,7 +192,7 @@ export interface Interference {
 }
 
 export type Advice =
-  | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'unavailable'
+  | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'storage' | 'unavailable'
   | 'pushService' | 'keyReplaced';
 
 /** Texts for users, by the `advice` of an error. */
@@ -325,11 +325,11 @@ export class PushClient {
   setDeviceKey(): Promise<void>;
   /** Ends another device of the account. */
   endDevice(id: string): Promise<void>;
-  /** Adds this device to a topic; throws `unavailable` before `register`. */
+  /** Adds this device to a topic; throws `notRegistered` before `register`. */
   joinTopic(topic: string): Promise<void>;
   /** Removes this device from a topic. */
   leaveTopic(topic: string): Promise<void>;
-  /** Sends a test push to this device; throws `unavailable` before `register`. */
+  /** Sends a test push to this device; throws `notRegistered` before `register`. */
   testPush(): Promise<{state: 'accepted' | 'queued' | 'failed'; reason: string | null}>;
 
   /**

@@ -31,6 +31,7 @@ export const ADVICE = {
   wait: 'The server is busy. Try again later.',
   refused: 'The server does not allow this.',
   proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
+  storage: 'This browser cannot store messages. Make some room, then try again.',
   unavailable: 'This browser cannot do this.',
   keyReplaced: 'Somebody has changed the keys of this device at our server. Tell our support.',
   pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
@@ -61,9 +62,10 @@ function adviceWithoutEcho(status) {
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
- * - `unavailable`: this browser lacks something, for example its push service, or a worker that is
- *   a module; `denied`: the user does not allow notifications; `closed`: the app has closed this
- *   client;
+ * - `storage`: the stored data cannot be read or written; `unavailable`: this browser lacks
+ *   something, for example its push service, or a worker that is a module; `denied`: the user does
+ *   not allow notifications; `closed`: the app has closed this client; `notRegistered`: the call
+ *   needs `register` first;
  * - `refused`: `approveDevice` has found other keys than those that were compared; `keyReplaced`:
  *   the server lists other end-to-end keys for this device than its own;
  * - `invalidServer`: the server's address is not an HTTP URL;
@@ -86,7 +88,7 @@ export class PushClientError extends Error {
       return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
     }
     if (this.reason === 'pushService') return 'pushService';
-    const advice = {unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait'}[this.code] ?? this.code;
+    const advice = {unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', notRegistered: 'unavailable'}[this.code] ?? this.code;
     return advice in ADVICE ? advice : 'refused';
   }
 
@@ -1041,11 +1043,11 @@ const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 function storeFailure(error) {
   if (error instanceof PushClientError) return error;
   if (error?.name === 'VersionError') {
-    return new PushClientError('unavailable', 'A newer version of this page has changed the stored data: reload the page.', {cause: error});
+    return new PushClientError('storage', 'A newer version of this page has changed the stored data: reload the page.', {cause: error});
   }
   const isFull = error?.name === 'QuotaExceededError';
   const text = isFull ? 'The browser has no room for more.' : `The browser cannot read or write its database: ${error?.name ?? 'no reason'}.`;
-  return new PushClientError('unavailable', text, {cause: error});
+  return new PushClientError('storage', text, {cause: error});
 }
 
 /**
@@ -1161,7 +1163,7 @@ export class IndexedStore {
       opening.onupgradeneeded = ({oldVersion}) => { if (!oldVersion) opening.result.createObjectStore('rows'); };
       // A page with an earlier version of this library does not close its connection while a
       // transaction runs.
-      opening.onblocked = () => fail(new PushClientError('unavailable', 'Another tab uses the stored data of an earlier version: close it.'));
+      opening.onblocked = () => fail(new PushClientError('storage', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
         database.onclose = forget;
@@ -2054,7 +2056,7 @@ export class PushClient {
    * retries at the next start of the page and with each event of the worker. If the token can no
    * longer end a device, the account's next sign-in in this browser ends it.
    *
-   * Throws `unavailable` only if the browser cannot delete the stored state.
+   * Throws `storage` only if the browser cannot delete the stored state.
    */
   async signOut() {
     const deadline = this.#api.deadline(), {account} = this;
@@ -2094,7 +2096,7 @@ export class PushClient {
     let ending = null, draft = null, isAbandoned = false;
     const end = async made => {
       // If this change was abandoned because it took too long, it must not end a later session.
-      if (isAbandoned) throw new PushClientError('unavailable', 'The browser has deleted the database.');
+      if (isAbandoned) throw new PushClientError('storage', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
@@ -2110,7 +2112,7 @@ export class PushClient {
       isAbandoned = true;
     }
     await limited(this.#store.removeAll()).catch(cause => {
-      throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
+      throw new PushClientError('storage', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isStored: false};
     const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
@@ -2838,8 +2840,8 @@ export class PushClient {
   }
 
   /**
-   * Adds this device to a topic. Throws `unavailable` before `register`: the device of `events` has
-   * no topics.
+   * Adds this device to a topic. Throws `notRegistered` before `register`: the device of `events`
+   * has no topics.
    */
   async joinTopic(topic) {
     await this.#changeTopic('PUT', topic);
@@ -2861,7 +2863,7 @@ export class PushClient {
 
   /**
    * Sends a test push to this device: `{state, reason}`, with the push service's words. `state` is
-   * `accepted`, `queued` or `failed`. Throws `unavailable` before `register`.
+   * `accepted`, `queued` or `failed`. Throws `notRegistered` before `register`.
    */
   async testPush() {
     const answer = await this.#call('POST', `/api/devices/${await this.#ownDevice()}/test`), state = member(answer.json, 'state');
@@ -2870,7 +2872,7 @@ export class PushClient {
   }
 
   async #ownDevice() {
-    return await this.registrationID() ?? (() => { throw new PushClientError('unavailable', 'This device is not registered.'); })();
+    return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'This device is not registered.'); })();
   }
 
   /** The server's list of the account's devices, in JSON. */
@@ -3041,7 +3043,7 @@ export class PushClient {
    */
   async setDeviceKey() {
     const deadline = this.#api.deadline(), own = await this.#ownDevices(), keys = await this.#deviceKeys();
-    if (!keys || own.length === 0) throw new PushClientError('unavailable', 'This device is not registered, or has no keys.');
+    if (!keys || own.length === 0) throw new PushClientError('notRegistered', 'This device is not registered, or has no keys.');
     for (const id of own) await this.#setKey(id, keys.key.text, deadline);
   }
 
@@ -3285,11 +3287,16 @@ export class PushClient {
   }
 
   /**
-   * Reads streams, one after the other, until `signal` is aborted. Yields `{}` whenever bytes
-   * arrive.
+   * Reads streams, one after the other, until `signal` is aborted. Yields `{}` if bytes without a
+   * new notification arrive.
+   *
+   * The end of a session, as after `changePassword`, ends the stream's registration. A new
+   * registration has no pushes of earlier notifications, so those come from a sync.
    */
   async *#streams(last, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false;
+    let device = null, pause = 0, used = null, isTriedAgain = false, change = null, isNewDevice = false;
+    // The ids of notifications that came from a sync, in case their pushes come, too.
+    const synced = new Set();
     while (!signal.aborted) {
       try {
         used = (await this.#read('session'))?.token;
@@ -3301,12 +3308,19 @@ export class PushClient {
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.closeSeen();
           isOpen = true;
-          if (id === undefined) yield {};
-          else yield {id, item: await this.#arrived(id)};
+          const missed = isNewDevice ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          isNewDevice = false;
+          for (const {item} of missed) {
+            synced.add(item.id);
+            yield {id: item.id, item: await this.#arrived(item.id)};
+          }
+          const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
+          ({change} = await this.#store.head());
+          yield event;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) device = null;
+        if (error.problem?.status === 404) [device, isNewDevice] = [null, change !== null];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
@@ -3348,24 +3362,12 @@ export class PushClient {
    * fetches for the ids are signed.
    */
   async *#stream(device, last, signal, silence) {
-    const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
-    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
     signal.addEventListener('abort', end);
     try {
-      const response = await this.#api.send(request, {authorization, account, lastEvent: last, signal: limit.signal}), answer = headOf(response);
-      checkHead(request, answer);
-      if (answer.status !== 200) {
-        Object.assign(answer, await this.#api.receive(response, limit.signal));
-        success(await this.#api.check(request, answer, account));
-      }
-      checkAccount(request, answer, account);
-      const type = answer.field('content-type') ?? 'no type';
-      if (!/^text\/event-stream\b/.test(type)) {
-        throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
-      }
-      const lines = new EventLines(), reader = response.body.getReader();
+      const body = await this.#signedIn(this.#api.deadline(), authorization => this.#openStream(device, last, authorization, limit.signal));
+      const lines = new EventLines(), reader = body.getReader();
       for (;;) {
         const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
         if (done) return;
@@ -3382,23 +3384,43 @@ export class PushClient {
     }
   }
 
+  async #openStream(device, last, authorization, signal) {
+    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
+    const account = await this.#identity(), response = await this.#api.send(request, {authorization, account, lastEvent: last, signal}), answer = headOf(response);
+    checkHead(request, answer);
+    if (answer.status !== 200) {
+      Object.assign(answer, await this.#api.receive(response, signal));
+      success(await this.#api.check(request, answer, account));
+    }
+    checkAccount(request, answer, account);
+    const type = answer.field('content-type') ?? 'no type';
+    if (!/^text\/event-stream\b/.test(type)) {
+      throw interference('unexpectedBody', 'an event stream', printable(type), {status: answer.status, path: request.path});
+    }
+    return response.body;
+  }
+
   // MARK: Calls
 
-  /**
-   * Sends a request with the account's token. If the server refuses the token, sends the request
-   * again with a new token.
-   */
+  /** Sends a request with the account's token. */
   async #call(method, path, given = {}) {
     const options = {...given, deadline: given.deadline ?? this.#api.deadline()};
-    const authorization = await this.#authorization(null, options.deadline);
-    const epoch = this.#epoch;
+    return this.#signedIn(options.deadline, (authorization, epoch) => this.#ask(method, path, {...options, authorization}, epoch));
+  }
+
+  /**
+   * Calls `send` with the account's token. If the server refuses the token, calls it again with a
+   * new token.
+   */
+  async #signedIn(deadline, send) {
+    const authorization = await this.#authorization(null, deadline), epoch = this.#epoch;
     try {
-      return await this.#ask(method, path, {...options, authorization}, epoch);
+      return await send(authorization, epoch);
     } catch (error) {
       if (error.code !== 'unauthorized' || epoch !== this.#epoch) throw error;
-      const renewed = await this.#authorization(authorization, options.deadline);
+      const renewed = await this.#authorization(authorization, deadline);
       if (renewed === null) throw error;
-      return this.#ask(method, path, {...options, authorization: renewed}, epoch);
+      return send(renewed, epoch);
     }
   }
 
@@ -3499,7 +3521,7 @@ export class PushClient {
   async #change(body, {isAnyEpoch = false, durability} = {}) {
     // Each retry follows a commit by another tab, or by another call in this tab.
     for (let tries = 1; ; tries += 1) {
-      if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
+      if (tries > 1000) throw new PushClientError('storage', 'Other tabs change the stored data all the time.');
       const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;

@@ -100,7 +100,6 @@ package final class ModelServer: Sendable {
         }
     }
 
-    package static let pageSize = 7
     package let key = SigningKey()
     private let state = Locked(State())
 
@@ -173,7 +172,8 @@ package final class ModelServer: Sendable {
         let changes = state.changed(after: start).filter { id, entry in
             state.isLive(id) || since != nil && entry.isDeleted
         }
-        let page = changes.prefix(Self.pageSize)
+        // A long page fills boxes of the client's store.
+        let page = changes.prefix(Bool.random() ? 7 : 40)
         let isLast = changes.count <= page.count
         let last = isLast ? state.version : page.last?.entry.version ?? start
         let cursor = "c\(state.generation)-\(page.isEmpty && since != nil ? start : last)"

@@ -34,6 +34,9 @@ import Testing
         func removeEntry(_ name: EntryName, in folder: AccountFolder) { self.files.removeEntry(name, in: folder) }
         func removeAll(of folder: AccountFolder) { self.files.removeAll(of: folder) }
         func leftovers(in folder: AccountFolder) -> Set<String> { self.files.leftovers(in: folder) }
+        func files(of names: [EntryName], in folder: AccountFolder) -> Set<String> {
+            self.files.files(of: names, in: folder)
+        }
         func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
             self.files.removeLeftovers(files, except: names, in: folder)
         }

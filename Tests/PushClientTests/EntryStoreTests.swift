@@ -65,9 +65,79 @@ import Testing
         }
     }
 
+    /// Entries of one commit. Seven entries are in two boxes and a file.
+    private static func packed(_ folder: TemporaryFolder, _ count: Int64 = 7) throws -> (FolderStore, Account) {
+        let place = URL(fileURLWithPath: folder.file("new/store"))
+        let store = FolderStore(place, key: Self.key, limits: StoreLimits(box: 3))
+        let account = Account(store, name: "alice", proof: .echoed)
+        try account.change { draft in
+            for id in 1...count {
+                let item = NotificationItem(
+                    id: id,
+                    payload: .string("secret \(id)"),
+                    isRead: false,
+                    createdAt: .distantPast,
+                    expiresAt: .distantFuture
+                )
+                draft.put(CachedItem(item, date: .distantPast, order: id))
+            }
+        }
+        return (store, account)
+    }
+
+    private static func payloads(_ account: Account) throws -> [Int64: String] {
+        let items = try account.read().index.names.compactMap { try account.item($0)?.item }
+        return Dictionary(uniqueKeysWithValues: items.map { ($0.id, $0.payload?.text ?? "none") })
+    }
+
+    /// A box never changes. To delete one of its entries, the client moves the others out of it.
+    @Test func manyEntriesShareFilesUntilOneIsDeleted() throws {
+        let folder = try TemporaryFolder()
+        let (store, account) = try Self.packed(folder)
+        let all = try account.read().index.names
+        #expect(store.leftovers(in: account.folder).count == 3)
+        try account.change { draft in for id in [Int64(1), 4, 5, 6] { draft.remove(id) } }
+        #expect(store.leftovers(in: account.folder).count == 3)
+        let left = [Int64(2): "secret 2", 3: "secret 3", 7: "secret 7"]
+        #expect(try Self.payloads(account) == left)
+        for name in all where left[name.id] == nil { #expect(try store.readEntry(name, in: account.folder) == nil) }
+        #expect(try Self.payloads(Account(store, name: "alice", proof: .echoed)) == left)
+    }
+
+    /// The boxes of a commit share 128 names. An inbox of version 0.1.0 becomes one commit.
+    @Test func aCommitOfAnySizeIsStored() throws {
+        let folder = try TemporaryFolder()
+        let (store, account) = try Self.packed(folder, 500)
+        #expect(store.leftovers(in: account.folder).count == 64 + 500 - 64 * 3)
+        #expect(try Self.payloads(account).count == 500)
+        try account.sweep()
+        #expect(try Self.payloads(account).count == 500)
+    }
+
+    /// A process was killed before it removed a box, when it had moved none, one or both of the
+    /// other entries out of the box.
+    @Test(arguments: 0...2) func aSweepEmptiesTheBoxesOfDeletedEntries(moved: Int) throws {
+        let folder = try TemporaryFolder()
+        let (store, account) = try Self.packed(folder)
+        let box = try #require(try account.read().index.name(of: 1)?.box)
+        let file = store.entry(box, account.folder)
+        let bytes = try Data(contentsOf: file)
+        try account.change { $0.remove(1) }
+        for other in try account.read().index.names.filter({ $0.box == box }).dropFirst(moved) {
+            store.removeEntry(other, in: account.folder)
+        }
+        try bytes.write(to: file)
+        let left = Dictionary(uniqueKeysWithValues: (Int64(2)...7).map { ($0, "secret \($0)") })
+        #expect(try Self.payloads(account) == left)
+        try account.sweep()
+        #expect(!FolderStore.isThere(file))
+        #expect(store.leftovers(in: account.folder).count == 4)
+        #expect(try Self.payloads(account) == left)
+    }
+
     /// The client syncs the index and the key file to the disk. It does not sync notifications,
-    /// because it can fetch them again.
-    @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
+    /// because it can fetch them again. Sixteen notifications share a file.
+    @Test func aSyncOfManyNotificationsWritesAndSyncsFewFiles() async throws {
         let folder = try TemporaryFolder()
         let server = ListServer()
         for id in 1...50 { server.put(Int64(id), Samples.item(Int64(id))) }
@@ -85,6 +155,8 @@ import Testing
             let calls = try String(contentsOfFile: folder.file("calls"), encoding: .utf8)
             let count = calls.split(separator: "\n").count { $0.contains("sync(") }
             #expect((1...10).contains(count), "\(calls)")
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.file("store"))
+            #expect(files.count { $0.contains("/entries/") } == 5, "three boxes and two files")
         }
     }
 

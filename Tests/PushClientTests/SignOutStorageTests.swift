@@ -89,6 +89,10 @@ import Testing
 
         func leftovers(in folder: AccountFolder) -> Set<String> { self.files.leftovers(in: folder) }
 
+        func files(of names: [EntryName], in folder: AccountFolder) -> Set<String> {
+            self.files.files(of: names, in: folder)
+        }
+
         func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
             self.remove { self.files.removeLeftovers(files, except: names, in: folder) }
         }

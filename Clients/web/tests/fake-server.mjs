@@ -121,6 +121,7 @@ export class FakeServer {
     if (kind === 'users') return body.Current === 'old' ? (this.tokens.clear(), [204]) : problem(403, 'wrong-password');
     if (kind === 'devices' && action === 'key') return this.deviceKeys.set(name, body.Key), [204];
     if (kind === 'devices') return this.devices.has(name) ? action === 'test' ? [200, {Device: name, State: 'failed', Reason: 'gone'}] : [204] : problem(410, 'registration-gone');
+    if (kind === 'stream' && !this.devices.has(query.get('device'))) return problem(404, 'not-found');
     if (kind === 'webpush') return [200, {Key: this.vapid}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);

@@ -1,6 +1,10 @@
 internal import Foundation
 
 extension Account {
+    /// The maximum number of boxes of a commit. A box's nonce is one of 128, and chosen at random.
+    /// A page of 500 notifications has 31 boxes.
+    private static let maximumBoxes = 64
+
     /// Returns `false`, and changes nothing, if another client's commit has replaced `snapshot`
     /// first.
     func commit(_ draft: AccountDraft, basedOn snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
@@ -9,10 +13,17 @@ extension Account {
         index.history = [name] + index.history.prefix(31)
         var created: [EntryName] = []
         do {
-            for (id, new) in draft.fresh {
-                let name = try self.create(new.bytes, store) { EntryName(id: id, commit: draft.commit, nonce: $0) }
-                created.append(name)
-                index.entries[id]?.nonce = name.nonce
+            // Entries that are neighbours in the list probably expire together, too.
+            var rest = draft.fresh.sorted { $0.value.cached.order ?? 0 < $1.value.cached.order ?? 0 }[...]
+            while let (id, new) = rest.first {
+                let isBoxed = store.boxSize > 1 && rest.count >= store.boxSize && created.count < Self.maximumBoxes
+                let names =
+                    isBoxed
+                    ? try self.createBox(rest.prefix(store.boxSize), at: draft.commit, store)
+                    : [try self.create(new.bytes, store) { EntryName(id: id, commit: draft.commit, nonce: $0) }]
+                rest = rest.dropFirst(names.count)
+                created += Set(names.map { $0.box ?? $0 })
+                for name in names { index.entries[name.id]?.nonce = name.nonce }
             }
             for (place, task) in index.outbox.enumerated() {
                 guard let bytes = draft.payloads[task.key] else { continue }
@@ -44,7 +55,8 @@ extension Account {
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)
-        for name in snapshot.index.files where !names.contains(name) { store.removeEntry(name, in: self.folder) }
+        let gone = snapshot.index.files.filter { !names.contains($0) }
+        store.removeEntries(gone, besides: index.names, in: self.folder)
         for commit in commits where commit <= draft.commit - Self.storedIndexes {
             store.removeIndex(commit, in: self.folder)
         }
@@ -64,8 +76,21 @@ extension Account {
         _ name: (_ nonce: UInt8) -> EntryName
     ) throws -> EntryName {
         for _ in 0..<Self.attempts {
-            let name = name(.random(in: 0 ... .max))
+            let name = name(.random(in: 0 ... .max) & ~1)
             if try store.createEntry(bytes, name, source, in: self.folder) { return name }
+        }
+        throw Busy()
+    }
+
+    private func createBox(
+        _ fresh: some Sequence<(key: Int64, value: (cached: CachedItem, bytes: Data))>,
+        at commit: Int64,
+        _ store: any EntryStore
+    ) throws -> [EntryName] {
+        for _ in 0..<Self.attempts {
+            let nonce = UInt8.random(in: 0 ... .max) | 1
+            let entries = fresh.map { id, new in (EntryName(id: id, commit: commit, nonce: nonce), new.bytes) }
+            if try store.createBox(entries, in: self.folder) { return entries.map(\.0) }
         }
         throw Busy()
     }

@@ -2,14 +2,14 @@ internal import Foundation
 
 /// The stored state of one account, changed by one commit after the other.
 ///
-/// A commit writes each new entry to a file of its own. Then, in one step, it creates its index,
-/// which names these files, under the next number. If another process has used that number first,
-/// this step fails, and the change is repeated on the newer index. After a successful step, the
-/// commit removes the files that only the old index names. So:
+/// A commit writes its new entries to files, several to a file if it has many. Then, in one step,
+/// it creates its index, which names these entries, under the next number. If another process has
+/// used that number first, this step fails, and the change is repeated on the newer index. After a
+/// successful step, the commit removes the entries that only the old index names. So:
 ///
 /// - After a crash at any point, either the index before the commit or the index after it is
 ///   complete. There may be files that no index names; ``sweep()`` removes them.
-/// - A commit never removes a file that an index names or will name: a client that has not seen
+/// - A commit never removes an entry that an index names or will name: a client that has not seen
 ///   the newest index cannot commit.
 /// - There is no lock, so a process may be suspended at any point.
 final class Account: Sendable {
@@ -237,7 +237,7 @@ final class Account: Sendable {
         let snapshot = try self.read(store)
         let names = snapshot.index.files
         let leftovers = store.leftovers(in: self.folder)
-        guard leftovers.count > names.count else { return }
+        guard !leftovers.isSubset(of: store.files(of: names, in: self.folder)) else { return }
         let draft = AccountDraft(basedOn: snapshot) { _ in nil }
         guard try self.commit(draft, basedOn: snapshot, store) else { return }
         store.removeLeftovers(leftovers, except: names, in: self.folder)

@@ -23,13 +23,23 @@ protocol EntryStore: Sendable {
     func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
 
+    /// The number of entries in a box, a file with entries of one commit; 1 for a store without
+    /// boxes.
+    var boxSize: Int { get }
+    /// Returns `false`, and changes nothing, if the box's name is taken.
+    func createBox(_ entries: [(name: EntryName, value: Data)], in folder: AccountFolder) throws -> Bool
+    /// Removes entries, also from boxes with some of the entries `others`, which stay.
+    func removeEntries(_ names: [EntryName], besides others: [EntryName], in folder: AccountFolder)
+
     /// Removes all files of an account, starting with one atomic step. The removal needs no room
     /// on the disk.
     func removeAll(of folder: AccountFolder)
 
     /// The names of all files that may be leftovers. Only the store understands these names.
     func leftovers(in folder: AccountFolder) -> Set<String>
-    /// Removes leftovers, except for the files of the named entries.
+    /// The names of files that are no leftovers, because they have only the named entries.
+    func files(of names: [EntryName], in folder: AccountFolder) -> Set<String>
+    /// Removes leftovers, except for the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
 
     /// The values that versions of this library up to 0.1.0 stored; `nil` without any.
@@ -38,6 +48,16 @@ protocol EntryStore: Sendable {
 }
 
 extension EntryStore {
+    var boxSize: Int { 1 }
+
+    func createBox(_ entries: [(name: EntryName, value: Data)], in folder: AccountFolder) throws -> Bool {
+        preconditionFailure("a store with a box size of 1 has no boxes")
+    }
+
+    func removeEntries(_ names: [EntryName], besides others: [EntryName], in folder: AccountFolder) {
+        for name in names { self.removeEntry(name, in: folder) }
+    }
+
     func earlier(of account: String, proof: AccountIndex.Proof) -> EarlierValues? { nil }
     func removeEarlier(of account: String) {}
 }
@@ -47,7 +67,7 @@ struct AccountFolder: Sendable, Hashable {
     let name: String
 }
 
-/// The name of an entry's file.
+/// The name of an entry.
 ///
 /// A name is never used twice: it has the number of the commit that writes it, and commit numbers
 /// only grow. If two processes write the same commit, the nonce makes their names different.
@@ -55,6 +75,15 @@ struct EntryName: Sendable, Hashable {
     let id: Int64
     let commit: Int64
     let nonce: UInt8
+
+    /// The name of the box that the entry was created in; `nil` if the entry has always had a file
+    /// of its own.
+    ///
+    /// The nonces of boxes are odd. Up to version 0.2.0 of this library, the nonces of other files
+    /// could be odd, too. A box has the id -2, which no notification of the server has.
+    var box: EntryName? {
+        self.nonce & 1 == 0 ? nil : EntryName(id: -2, commit: self.commit, nonce: self.nonce)
+    }
 }
 
 /// The place from which the content of an entry can be restored.
@@ -83,4 +112,6 @@ struct StoreLimits: Sendable {
     /// The maximum number of accounts. Beyond this number, the store evicts the least recently
     /// used account that has no sign-outs or tasks for the server.
     var accounts = 8
+    /// The number of entries in a box.
+    var box = 16
 }

@@ -16,7 +16,7 @@ final class FolderStore: EntryStore {
     let folder: URL
     private let names: SymmetricKey
     private let contents: SymmetricKey
-    private let limits: StoreLimits
+    let limits: StoreLimits
     /// Whether this process has prepared the folder. The process holds the lock while it prepares
     /// the folder.
     private let isPrepared = Locked(false)
@@ -49,22 +49,28 @@ final class FolderStore: EntryStore {
     }
 
     func createIndex(_ value: Data, _ commit: Int64, in folder: AccountFolder) throws -> Bool {
-        let place = self.indexes(folder)
-        try self.make(place, of: folder)
-        let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
+        try self.make(self.indexes(folder), of: folder)
+        return try self.createAtOnce(self.index(commit, folder), value, in: folder, isSynced: true)
+    }
+
+    /// Creates a complete file in one step, with the content bound to its name. Returns `false` if
+    /// the name is taken or the folder is gone.
+    func createAtOnce(_ file: URL, _ value: Data, in folder: AccountFolder, isSynced: Bool) throws -> Bool {
+        let name = "\(Self.draft)\(UUID().uuidString)"
+        let draft = self.indexes(folder).appending(path: name, directoryHint: .notDirectory)
         // This statement removes the draft's name in any case. If the link below exists, the file
         // stays under its new name.
         defer { Self.remove(draft) }
-        try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
+        try self.write(sealing: value, bound: self.place(of: file, folder), to: draft, isSynced: isSynced)
         do {
-            try FileManager.default.linkItem(at: draft, to: self.index(commit, folder))
+            try FileManager.default.linkItem(at: draft, to: file)
             return true
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
             return false
         } catch {
             // Either the name is taken, or another process has removed the draft as a leftover, or
             // has removed the account.
-            guard Self.isThere(self.index(commit, folder)) || !Self.isThere(draft) else { throw error }
+            guard Self.isThere(file) || !Self.isThere(draft) else { throw error }
             return false
         }
     }
@@ -74,10 +80,17 @@ final class FolderStore: EntryStore {
     // MARK: - Entries
 
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
+        if let value = try self.readFile(of: name, in: folder) { return value }
+        guard let box = name.box else { return nil }
+        // If the box is gone, another process may have unpacked it meanwhile.
+        return try self.read(name, from: box, in: folder) ?? self.readFile(of: name, in: folder)
+    }
+
+    private func readFile(of name: EntryName, in folder: AccountFolder) throws -> Data? {
         let file = self.entry(name, folder)
         guard let sealed = try Self.read(file) else { return nil }
         // A damaged entry counts as missing.
-        return try? self.open(sealed, bound: "\(folder.name)/\(file.lastPathComponent)")
+        return try? self.open(sealed, bound: self.place(of: file, folder))
     }
 
     func createEntry(
@@ -89,7 +102,7 @@ final class FolderStore: EntryStore {
         try self.make(self.entries(folder), of: folder)
         let file = self.entry(name, folder)
         do {
-            let place = "\(folder.name)/\(file.lastPathComponent)"
+            let place = self.place(of: file, folder)
             try self.write(sealing: value, bound: place, to: file, isSynced: source == .nowhereElse)
             return true
         } catch let error as CocoaError where error.code == .fileWriteFileExists {
@@ -115,9 +128,18 @@ final class FolderStore: EntryStore {
         return Set(entries).union(drafts)
     }
 
+    func files(of names: [EntryName], in folder: AccountFolder) -> Set<String> {
+        let boxes = Self.boxes(of: names).filter { $0.value.count == self.boxSize }.keys
+        return Set((names + boxes).map { self.entry($0, folder).lastPathComponent })
+    }
+
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
-        let named = Set(names.map { self.entry($0, folder).lastPathComponent })
-        for file in files.subtracting(named) {
+        var gone = files.subtracting(self.files(of: names, in: folder))
+        for (box, others) in Self.boxes(of: names)
+        where gone.remove(self.entry(box, folder).lastPathComponent) != nil {
+            self.unpack(box, keeping: others, in: folder)
+        }
+        for file in gone {
             let place = file.hasPrefix(Self.draft) ? self.indexes(folder) : self.entries(folder)
             Self.remove(place.appending(path: file, directoryHint: .notDirectory))
         }
@@ -126,6 +148,7 @@ final class FolderStore: EntryStore {
     // MARK: - Names
 
     private static let draft = "draft-"
+    private static let entries = "entries"
     /// The prefix of an account's folder during its removal.
     static let removed = "removed-"
 
@@ -139,14 +162,18 @@ final class FolderStore: EntryStore {
         self.indexes(folder).appending(path: "\(commit)", directoryHint: .notDirectory)
     }
 
-    private func entries(_ folder: AccountFolder) -> URL {
-        self.url(of: folder).appending(path: "entries", directoryHint: .isDirectory)
+    func entries(_ folder: AccountFolder) -> URL {
+        self.url(of: folder).appending(path: Self.entries, directoryHint: .isDirectory)
     }
 
-    private func entry(_ name: EntryName, _ folder: AccountFolder) -> URL {
+    func entry(_ name: EntryName, _ folder: AccountFolder) -> URL {
         let hash = self.hash("entry\n\(folder.name)\n\(name.id)\n\(name.commit)\n\(name.nonce)")
-        return self.entries(folder).appending(path: hash, directoryHint: .notDirectory)
+        // A large inbox calls this function thousands of times, and `URL` is slow.
+        return self.folder.appending(path: "\(folder.name)/\(Self.entries)/\(hash)", directoryHint: .notDirectory)
     }
+
+    /// The text that binds a file's content to its place.
+    func place(of file: URL, _ folder: AccountFolder) -> String { "\(folder.name)/\(file.lastPathComponent)" }
 
     func hash(_ text: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: self.names)
@@ -171,17 +198,21 @@ final class FolderStore: EntryStore {
 
     /// Writes a new file; throws `CocoaError.fileWriteFileExists` if the name is taken.
     func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
-        let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
-        guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
         // Indexes and payloads to send are synced, so their contents survive a loss of power. A
         // new file's name may still be lost; then the previous index is the latest. Other entries
         // need no sync: if one cannot be decrypted, the client fetches it again.
-        try NewFile.create(file, sealed, isSynced: isSynced)
+        try NewFile.create(file, self.seal(value, bound: place), isSynced: isSynced)
+    }
+
+    func seal(_ value: Data, bound place: String) throws -> Data {
+        let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
+        guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
+        return sealed
     }
 
     // MARK: - Folders
 
-    private func make(_ place: URL, of folder: AccountFolder) throws {
+    func make(_ place: URL, of folder: AccountFolder) throws {
         try self.isPrepared.withLock { isPrepared in
             if isPrepared, Self.isThere(self.folder) { return }
             try self.prepare()
@@ -206,9 +237,9 @@ final class FolderStore: EntryStore {
     }
 
     /// Returns `nil` if the file is missing.
-    static func read(_ file: URL) throws -> Data? {
+    static func read(_ file: URL, _ options: Data.ReadingOptions = []) throws -> Data? {
         do {
-            return try Data(contentsOf: file)
+            return try Data(contentsOf: file, options: options)
         } catch let error as CocoaError where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code) {
             return nil
         }

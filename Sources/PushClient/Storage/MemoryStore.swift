@@ -54,6 +54,8 @@ final class MemoryStore: EntryStore {
         self.files(folder) { Set($0.entries.keys.map(Self.text)) }
     }
 
+    func files(of names: [EntryName], in folder: AccountFolder) -> Set<String> { Set(names.map(Self.text)) }
+
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
         let gone = files.subtracting(names.map(Self.text))
         self.files(folder) { files in files.entries = files.entries.filter { !gone.contains(Self.text($0.key)) } }

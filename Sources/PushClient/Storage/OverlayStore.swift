@@ -41,5 +41,6 @@ final class OverlayStore: EntryStore {
     func removeEntry(_ name: EntryName, in folder: AccountFolder) { self.memory.removeEntry(name, in: folder) }
     func removeAll(of folder: AccountFolder) { self.memory.removeAll(of: folder) }
     func leftovers(in folder: AccountFolder) -> Set<String> { [] }
+    func files(of names: [EntryName], in folder: AccountFolder) -> Set<String> { [] }
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {}
 }

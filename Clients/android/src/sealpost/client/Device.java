@@ -10,21 +10,21 @@ public final class Device {
     private final String id;
     private final @Nullable String platform;
     private final @Nullable String handle;
-    private final List<String> tags;
+    private final List<String> topics;
     private final boolean isRetired;
     private final @Nullable String key;
 
     /** Creates a device, for tests. */
-    public Device(String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired) {
-        this(id, platform, handle, tags, isRetired, null);
+    public Device(String id, @Nullable String platform, @Nullable String handle, List<String> topics, boolean isRetired) {
+        this(id, platform, handle, topics, isRetired, null);
     }
 
     private Device(
-        String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired, @Nullable String key) {
+        String id, @Nullable String platform, @Nullable String handle, List<String> topics, boolean isRetired, @Nullable String key) {
         this.id = id;
         this.platform = platform;
         this.handle = handle;
-        this.tags = Collections.unmodifiableList(new ArrayList<>(tags));
+        this.topics = Collections.unmodifiableList(new ArrayList<>(topics));
         this.isRetired = isRetired;
         this.key = key;
     }
@@ -33,12 +33,12 @@ public final class Device {
     static @Nullable Device read(Json json) {
         String id = text(json, "Id");
         if (id == null) return null;
-        List<String> tags = new ArrayList<>();
+        List<String> topics = new ArrayList<>();
         Json list = json.get("Tags");
         for (Json tag : list == null ? Collections.<Json>emptyList() : list.elements()) {
-            if (tag.string() != null) tags.add(tag.string());
+            if (tag.string() != null) topics.add(tag.string());
         }
-        return new Device(id, text(json, "Platform"), text(json, "Handle"), tags, text(json, "RetiredAt") != null, text(json, "Key"));
+        return new Device(id, text(json, "Platform"), text(json, "Handle"), topics, text(json, "RetiredAt") != null, text(json, "Key"));
     }
 
     private static @Nullable String text(Json json, String name) {
@@ -60,9 +60,9 @@ public final class Device {
         return handle;
     }
 
-    /** The device's topics. */
-    public List<String> tags() {
-        return tags;
+    /** The topics that the device has joined, in lower case, and its user's tag {@code username:…}. */
+    public List<String> topics() {
+        return topics;
     }
 
     /**

@@ -42,7 +42,7 @@ public final class Devices {
      * also end its session or set another password, and let backends distrust its end-to-end keys:
      * docs/end-to-end.md, "Risks that remain".
      */
-    public void remove(Device device) throws PushClientException {
+    public void endDevice(Device device) throws PushClientException {
         client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());
     }
 
@@ -52,12 +52,12 @@ public final class Devices {
      * <p>The next registration replaces all topics of the device. So also add the topic to the
      * tags of {@link PushClient#registerIfNeeded}.
      */
-    public void join(String topic) throws PushClientException {
+    public void joinTopic(String topic) throws PushClientException {
         client.api.call(new Request("PUT", Paths.topic(own(), topic)), client.options.deadline());
     }
 
     /** Lets this device leave a topic. */
-    public void leave(String topic) throws PushClientException {
+    public void leaveTopic(String topic) throws PushClientException {
         client.api.call(new Request("DELETE", Paths.topic(own(), topic)), client.options.deadline());
     }
 
@@ -87,7 +87,7 @@ public final class Devices {
      * of all keys that the server lists for this device. With {@link Options#deviceKey}, an app needs
      * this call only after {@link PushClientException.Reason#KEY_REPLACED}.
      */
-    public void setKey(String text) throws PushClientException {
+    public void setDeviceKey(String text) throws PushClientException {
         setKey(own(), text, client.options.deadline());
     }
 
@@ -95,7 +95,7 @@ public final class Devices {
      * Gives the approved keys of another device of the account to the server: the result of {@link
      * DeviceKeys#approve}.
      */
-    public void setKey(Device device, String approved) throws PushClientException {
+    public void setDeviceKey(Device device, String approved) throws PushClientException {
         setKey(device.id(), approved, client.options.deadline());
     }
 
@@ -109,7 +109,7 @@ public final class Devices {
      * Sends a test push to this device, and waits for the provider's answer. Returns the server's
      * answer, with {@code State} and {@code Reason}.
      */
-    public Json test() throws PushClientException {
+    public Json testPush() throws PushClientException {
         Request request = new Request("POST", Paths.test(own()));
         request.isRepeatable = false;
         Answer answer = client.api.call(request, client.options.deadline());

@@ -44,7 +44,7 @@ public final class PushClientException extends Exception {
         PROBLEM,
         /**
          * The server lists other end-to-end keys for this device than its own: somebody has changed
-         * them at the server. Tell the user, and call {@link Devices#setKey(String)}.
+         * them at the server. Tell the user, and call {@link Devices#setDeviceKey(String)}.
          */
         KEY_REPLACED,
         /** This call needs a registration of this device: call {@link PushClient#register} first. */

@@ -148,11 +148,11 @@ public final class ClientProgram {
             case "enrol":
                 return outcome.with("value", Json.of(client.signInWithCode(command.get("code").string()).account()));
             case "join":
-                client.devices().join("news");
+                client.devices().joinTopic("news");
                 return outcome.with("value", Json.of(true));
             case "devices": {
                 java.util.List<Json> devices = new java.util.ArrayList<>();
-                for (Device device : client.devices().list()) devices.add(Json.of(device.id() + " " + device.tags()));
+                for (Device device : client.devices().list()) devices.add(Json.of(device.id() + " " + device.topics()));
                 return outcome.with("value", Json.array(devices));
             }
             case "signOut":

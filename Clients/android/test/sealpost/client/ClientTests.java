@@ -1285,19 +1285,19 @@ public final class ClientTests {
     public static void theAccountsDevicesAreListedAndThisOneJoinsTopics() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
-            Check.fails(() -> client.devices().join("news"), PushClientException.Reason.NOT_REGISTERED);
-            Check.fails(() -> client.devices().test(), PushClientException.Reason.NOT_REGISTERED);
+            Check.fails(() -> client.devices().joinTopic("news"), PushClientException.Reason.NOT_REGISTERED);
+            Check.fails(() -> client.devices().testPush(), PushClientException.Reason.NOT_REGISTERED);
             Check.equal(server.log.size(), 0, "requests");
             client.register("fcm", "handle", Collections.<String>emptyList());
             server.devices.add("device-2");
             server.log.clear();
-            client.devices().join("news of/today");
-            client.devices().leave("news");
-            Check.equal(client.devices().test().get("State").string(), "accepted", "the test push");
+            client.devices().joinTopic("news of/today");
+            client.devices().leaveTopic("news");
+            Check.equal(client.devices().testPush().get("State").string(), "accepted", "the test push");
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
-            client.devices().remove(devices.get(1));
+            client.devices().endDevice(devices.get(1));
             Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
             Check.equal(
                     server.log.subList(0, 4),

@@ -125,7 +125,7 @@ public final class EndToEndTests {
                     Check.equal(replaced.reason(), PushClientException.Reason.KEY_REPLACED, "the reason");
                 }
             }
-            server.client(folder.store()).devices().setKey(text);
+            server.client(folder.store()).devices().setDeviceKey(text);
             Check.equal(start(server, folder, "b"), Collections.singletonMap("device-1", text), "the keys");
         }
     }

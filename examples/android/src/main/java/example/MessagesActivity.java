@@ -93,7 +93,7 @@ public final class MessagesActivity extends Activity {
         onScreen(() -> tell(getString(R.string.key_replaced)));
         run(() -> {
             DeviceKeys keys = EndToEnd.keys(Push.store(this));
-            if (keys != null) Push.client(this).devices().setKey(keys.key().text());
+            if (keys != null) Push.client(this).devices().setDeviceKey(keys.key().text());
         });
     }
 
