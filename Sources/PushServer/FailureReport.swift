@@ -24,7 +24,7 @@ struct FailureReport: Sendable {
         case StoreError.unusable:
             // The store itself has logged this once.
             return Problem(.databaseUnusable, "an operator must act; the log has the reason")
-        case StoreError.unavailable, StoreError.unknownOutcome:
+        case StoreError.unavailable, StoreError.unknownOutcome, StoreError.broken:
             // The store itself logs this, at most once a minute.
             self.logger.debug("database unavailable", metadata: self.fields(request, error))
             return Problem(.busy, "the database is unavailable; repeat the request")

@@ -98,11 +98,12 @@ package final class StoreCondition: Sendable {
     }
 
     /// Records that the database can be used again, unless an operation has failed within `pause`.
+    /// After an error that an operator must cure, only such errors count: the operator waits for
+    /// the end of this outage, and another outage gets a report of its own.
     package func recordUsable(after pause: Duration, now: ContinuousClock.Instant = .now) {
         let failures: Int? = self.state.withLock { state in
             guard let outage = state.outage else { return nil }
-            if let time = outage.unusableAt, now - time >= pause { state.outage?.unusableAt = nil }
-            guard now - outage.failedAt >= pause else { return nil }
+            guard now - (outage.unusableAt ?? outage.failedAt) >= pause else { return nil }
             state.outage = nil
             return outage.unreported
         }

@@ -54,6 +54,7 @@ struct HeadParser {
     ///
     /// Returns the length of the head once the head is complete, and `nil` before.
     mutating func parse(_ bytes: Span<UInt8>) throws(Refusal) -> Int? {
+        if try self.mayBeProxyHeader(bytes) { return nil }
         try self.checkFirstByte(bytes)
         while let lineFeed = self.nextLineFeed(bytes) {
             try self.checkLimits(lineFeed + 1)
@@ -117,6 +118,20 @@ struct HeadParser {
         }
     }
 
+    /// Refuses a PROXY header of version 2, which begins with two empty lines. Returns whether the
+    /// bytes may become such a header.
+    private func mayBeProxyHeader(_ bytes: Span<UInt8>) throws(Refusal) -> Bool {
+        guard !self.requestLineIsRead, bytes.count > 2, bytes[0] == 0x0D else { return false }
+        let signature = ProxyHeader.signature
+        for index in 0..<min(bytes.count, signature.count) where bytes[index] != signature[index] { return false }
+        guard bytes.count < signature.count else { throw Self.untrustedProxy }
+        return true
+    }
+
+    private static let untrustedProxy = Refusal.badRequest(
+        "This peer is not one of the trusted proxies, whose PROXY headers the server reads."
+    )
+
     private func mayBeEmptyLine(_ bytes: Span<UInt8>) -> Bool {
         guard self.lineStart == 0 else { return false }
         return bytes[0] == 0x0D && (bytes.count == 1 || bytes[1] == 0x0A)
@@ -128,9 +143,7 @@ struct HeadParser {
         guard !method.isEmpty, index < line.end, bytes[index] == 0x20 else {
             throw .badRequest("The method is invalid.")
         }
-        guard !bytes.equals(method, "PROXY") else {
-            throw .badRequest("This peer is not one of the trusted proxies, whose PROXY headers the server reads.")
-        }
+        guard !bytes.equals(method, "PROXY") else { throw Self.untrustedProxy }
         let targetStart = index + 1
         index = bytes.endOfVisible(ByteRange(targetStart, line.end))
         guard index < line.end, bytes[index] == 0x20 else { throw .badRequest("The request line is malformed.") }

@@ -28,7 +28,8 @@ package enum ProxyHeader {
     /// The maximum length of the variable part of version 2, with addresses and further values.
     private static let longestPart = 2048
     private static let lineStart = Array("PROXY ".utf8)
-    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    /// The first bytes of a header of version 2.
+    static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
 
     package static func step(after bytes: [UInt8]) -> Step {
         let isLine = zip(bytes, self.lineStart).allSatisfy { $0 == $1 }

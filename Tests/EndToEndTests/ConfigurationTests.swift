@@ -585,7 +585,7 @@ import Testing
 
     @Test(arguments: [
         ("", 1200, 60), ("quotas: {device: {requests: 5}}", 5, 60), ("quotas: {device: {window: 1}}", 1200, 1),
-        ("quotas: {admin: null}", 1200, 60),
+        ("quotas: {admin: null}", 1200, 60), ("quotas: {device: {requests: null, window: null}}", 1200, 60),
     ])
     func aPartialQuotaKeepsItsDefaults(yaml: String, requests: Int, window: Int) throws {
         #expect(try self.load(yaml).quotas[.device] == Quota(requests: requests, window: window, changes: 10_000))

@@ -110,6 +110,17 @@ import Testing
         }
     }
 
+    /// Only a page of them becomes due when the stream opens.
+    @Test func manyMissedPushesArriveWithoutAHeartbeat() async throws {
+        try await self.withStreams(heartbeat: .seconds(600)) { streams in
+            for _ in 0..<21 { _ = try await streams.register() }
+            var missed: Set<String> = []
+            for _ in 0..<50 { missed.insert(self.event(try await streams.post())) }
+            let client = try await streams.listen()
+            while !missed.isEmpty { missed.remove(try await client.event()) }
+        }
+    }
+
     @Test func pushesAfterTheLastEventIDAreRepeated() async throws {
         try await self.withStreams { streams in
             _ = try await streams.register()

@@ -35,7 +35,14 @@ import Testing
             ["delivery_by_device (device=?)", "device_by_user (user_id=?)"]
         ),
         (
-            "what is parked for a stream", SQLiteStore.unpark,
+            "what is parked for streams", SQLiteStore.parked,
+            [
+                "PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)",
+                "SEARCH notification USING INTEGER PRIMARY KEY", "SEARCH parking USING INTEGER PRIMARY KEY",
+            ]
+        ),
+        (
+            "what is parked for a retired device", SQLiteStore.unpark,
             ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]
         ),
         ("reconnect", SQLiteStore.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PushStore
 import PushTesting
 import SQLite
@@ -37,6 +38,24 @@ import Testing
             moved = try Self.size(of: fixture.sqlite.path)
         }
         #expect(moved >= longest + 16 << 20, "\(moved) bytes, and \(longest) in the log")
+    }
+
+    /// No request fails, so the server stays ready, and no line of the log has to end an outage.
+    @Test func aCheckpointDuringThatOfAnotherProgramIsNoOutage() async throws {
+        let fixture = try StoreFixture(.sqlite)
+        try await fixture.addUser("alice")
+        let descriptor = open(fixture.sqlite.path + "-shm", O_RDWR | O_CLOEXEC)
+        // SQLite's lock WAL_CKPT_LOCK (wal.c), taken as F_OFD_SETLK by another owner.
+        var lock = Glibc.flock()
+        (lock.l_type, lock.l_start, lock.l_len) = (Int16(F_WRLCK), 121, 1)
+        try #require(fcntl(descriptor, 37, &lock) == 0)
+        let writer = fixture.sqlite.writer
+        writer.state.withLock { $0.checkpointsAt = 0 }
+        try await writer.write { _ in }
+        try await eventually { writer.state.withLock { $0.checkpointFailures } > 0 }
+        #expect(!writer.condition.isOut)
+        await fixture.store.close()
+        close(descriptor)
     }
 
     private static func size(of path: String) throws -> Int {

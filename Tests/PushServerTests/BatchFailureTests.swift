@@ -82,6 +82,8 @@ import Testing
 
     @Test(arguments: [
         (StoreError.busy, ProblemCode.busy, "1"), (.unavailable(reason: "x"), .busy, "1"), (.full, .storageFull, "30"),
+        // The server ends: its disk has failed, or a file of the database was removed.
+        (.broken(reason: "x"), .busy, "1"),
         (.damagedFile(reason: "x"), .databaseUnusable, "30"), (.unusable(reason: "x"), .databaseUnusable, "30"),
     ])
     func aFailureHasItsCodeAndTellsWhenToRetry(error: StoreError, code: ProblemCode, seconds: String) {
@@ -91,7 +93,7 @@ import Testing
         #expect(Response(problem, request: RequestID()).fields[.retryAfter] == seconds)
     }
 
-    @Test(arguments: [(StoreError.busy, 503), (.full, 507), (.broken(reason: "x"), 500)])
+    @Test(arguments: [(StoreError.busy, 503), (.full, 507), (.broken(reason: "x"), 503)])
     func aFailureOfTheWholeStoreEndsTheBatch(error: StoreError, status: Int) async throws {
         let calls = Counter()
         let (statuses, count) = try await self.post { posts in

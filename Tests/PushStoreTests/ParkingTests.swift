@@ -57,6 +57,27 @@ import Testing
         #expect(try await self.fixture.lease("stream", limit: 200).count == 20)
     }
 
+    /// On SQLite, the writes of all other users wait for the transaction.
+    @Test func aPageOfWaitingPushesBecomesDueAtATime() async throws {
+        var devices = [self.device]
+        for number in 1...20 {
+            devices.append(try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "\(number)"))
+        }
+        for number: Int64 in 1...50 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
+        var pages: [[Int64]] = []
+        for count in [WakePace.page, 50, 0] {
+            let (store, now) = (self.fixture.store, self.fixture.now)
+            let opened = try await store.streamOpened(for: devices, ofUser: self.alice.id, after: nil, now: now)
+            #expect(opened == count)
+            self.fixture.clock.advance(by: 2)
+            pages.append(try await self.fixture.lease("stream", limit: 2000).map(\.push.notification.rawValue))
+        }
+        // Each notification becomes due for all devices at about the same time: a stream of
+        // several devices then sends it once.
+        #expect(pages.map(\.count) == [WakePace.page, 50, 0])
+        #expect(pages[0].max() == 48 && pages[1].min() == 48)
+    }
+
     /// An operator who asks why a push waits must not read that its device is away.
     @Test func aPushToADeviceThatHasConnectedWaitsForNoStream() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice")

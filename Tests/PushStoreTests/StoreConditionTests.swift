@@ -56,11 +56,19 @@ import Testing
         #expect(condition.isOut && condition.isUnusable)
         condition.record(Self.down)
         #expect(condition.isUnusable)
-        let start = ContinuousClock.now
-        condition.record(Self.down, now: start + .seconds(20))
-        condition.recordUsable(after: .seconds(10), now: start + .seconds(25))
-        #expect(condition.isOut && !condition.isUnusable)
-        condition.recordUsable(after: .seconds(10), now: start + .seconds(30))
-        #expect(!condition.isOut)
+    }
+
+    /// `/readyz` is ready again from then on, so the log must say why, also on a busy server where
+    /// some statements still fail.
+    @Test func theEndOfAnUnusableDatabaseIsReportedDespiteOtherFailures() {
+        let steps: [Step] = [
+            (0, Self.lost), (8, Self.down), (9, nil), (10, nil), (11, Self.down), (20, nil), (21, nil),
+        ]
+        #expect(
+            self.reports(steps) == [
+                .databaseUnusable(reason: "right", failures: 1), .databaseUsable(failures: 1),
+                .databaseUnavailable(reason: "down", failures: 1), .databaseUsable(failures: 0),
+            ]
+        )
     }
 }

@@ -36,6 +36,11 @@ struct WakePaceTests {
         #expect(times.sorted { $0.key < $1.key }.map(\.value) == expected)
     }
 
+    @Test func atMostAPageChangesAtATime() {
+        let times = self.dueTimes(of: (1...1500).map { self.push($0, sequence: -$0) }, queued: [1: 1500])
+        #expect(Set(times.keys) == Set(501...1500))
+    }
+
     @Test func theOrderIsByDueTimeAndThenBySequence() {
         let waiting = [
             self.push(1, due: 30_000, sequence: 1), self.push(2, due: 20_000, sequence: 3),

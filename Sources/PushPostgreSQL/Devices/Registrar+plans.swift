@@ -23,7 +23,7 @@ extension Registrar {
         if plan.forgetsPushes { _ = try await self.tx.query("delete from device_push where device = $1", plan.device) }
         if let key = plan.usedCode { _ = try await self.tx.query(Self.useCode, key) }
         guard plan.movesPushes else { return 0 }
-        _ = try await self.tx.wakePushes(ofDevices: [plan.device], now: self.now)
+        while try await self.tx.wakePushes(ofDevices: [plan.device], now: self.now) == WakePace.page {}
         return try await self.tx.moveQueued(ofDevice: plan.device, page: self.page, now: self.now)
     }
 

@@ -139,7 +139,7 @@ extension PostgreSQLStore {
             let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer(0) }
             if added.isEmpty { return }
             try await tx.markShared(ofDevices: added)
-            _ = try await tx.wakePushes(ofDevices: added, now: now)
+            while try await tx.wakePushes(ofDevices: added, now: now) == WakePace.page {}
         }
     }
 

@@ -53,8 +53,8 @@ extension WriteTransaction {
         cross join lateral \(StreamHolder.holder(of: "d.device")) as h (node)
         """
 
-    /// Makes all pushes that wait for these devices due at the pace of `WakePace`, including those
-    /// without a due time; returns their number.
+    /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
+    /// including those without a due time; returns their number.
     func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
         let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
         if queued.isEmpty { return 0 }
@@ -63,10 +63,7 @@ extension WriteTransaction {
             (key: try DuePush(row), user: try row.integer(2), dueAt: try row.integer(3), sequence: try row.integer(4))
         }
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
-        for first in stride(from: 0, to: due.count, by: PostgreSQLStore.deletionPage) {
-            let page = due[first...].prefix(PostgreSQLStore.deletionPage)
-            try await self.query(Self.makePushesDue, keys: page.map(\.key), page.map(\.dueAt))
-        }
+        if !due.isEmpty { try await self.query(Self.makePushesDue, keys: due.map(\.key), due.map(\.dueAt)) }
         return due.count
     }
 

@@ -116,7 +116,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
             defer { self.lock.unlock() }
             return try body()
         } catch {
-            let failure = StoreError(reading: error) ?? .broken(reason: "\(type(of: error))")
+            let failure = StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
             self.condition.record(failure)
             throw failure
         }

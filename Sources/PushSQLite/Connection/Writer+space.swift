@@ -33,7 +33,8 @@ extension Writer {
     }
 
     /// Records that a write failed because another program holds SQLite's lock.
-    func recordLocked() {
+    func recordLocked(_ error: DatabaseError) {
+        self.condition.record(StoreError(error))
         let wasLocked = self.state.withLock { state in
             defer { state.isLocked = true }
             return state.isLocked
@@ -51,6 +52,7 @@ extension Writer {
             self.condition.recordUsable(after: .zero)
         } catch {
             self.stopIfBroken(error)
+            if let error = error as? DatabaseError, error.isLock { self.condition.record(StoreError(error)) }
             self.run(after: Self.checkInterval) { $0.checkForLock() }
         }
     }

@@ -56,7 +56,7 @@ extension Writer {
         case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         case StoreError.unusable(_, let text): (reason, needsOperator) = (text, true)
-        case let error as DatabaseError: return self.condition.record(StoreError(error))
+        case let error as DatabaseError where !error.isLock: return self.condition.record(StoreError(error))
         default: return
         }
         self.state.withLock { $0.failure = reason }
@@ -71,7 +71,7 @@ extension Writer {
         } catch {
             self.stopIfBroken(error)
             // Only another program can hold the lock for so long.
-            if (error as? DatabaseError)?.isLock == true { self.recordLocked() }
+            if let error = error as? DatabaseError, error.isLock { self.recordLocked(error) }
             let failure = self.failure.map { StoreError.broken(reason: $0) }
             if failure == nil, jobs.count > 1, (error as? DatabaseError)?.concernsAll != true { return false }
             for job in jobs { job.fail(failure ?? error) }

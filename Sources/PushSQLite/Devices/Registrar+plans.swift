@@ -22,8 +22,7 @@ extension Registrar {
             try db.run("update confirmation set is_used = 1 where handle_key = \(key)")
         }
         guard plan.movesPushes else { return 0 }
-        try SQLiteStore.unpark(device: plan.device, db, dueAt: .distantFuture)
-        _ = try SQLiteStore.wake([plan.device], ofUser: self.user, db, now: self.now)
+        while try SQLiteStore.wake([plan.device], ofUser: self.user, db, now: self.now) == WakePace.page {}
         return try self.pusher.moveQueued(ofDevice: plan.device, page: self.page, db, now: self.now)
     }
 

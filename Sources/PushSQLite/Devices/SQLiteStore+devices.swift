@@ -148,7 +148,7 @@ extension SQLiteStore {
             where number = \(device)
             """
         )
-        try Self.unpark(device: device, db, dueAt: now)
+        try db.run(prepared: Self.unpark, device, now.milliseconds)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.run("delete from device_tag where device = \(device)")
         try db.run(prepared: Self.endClaim, device)

@@ -11,64 +11,54 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Int {
         try await self.writer.write { [pusher] db in
-            let numbers = Set(try devices.compactMap { try Self.number(of: $0, db) })
-            for number in numbers { try Self.unpark(device: number, db, dueAt: .distantFuture) }
-            if let last, let since = try Self.accepted(last, by: numbers, db) {
-                for number in numbers {
-                    let values: [any Bindable] = [number, since, user, now.milliseconds, last.rawValue]
-                    let lost = try db.all(SQL(sql: Self.perhapsLost, arguments: values)) {
-                        (notification: $0.integer(0), lane: $0.text(1))
-                    }
-                    for (notification, lane) in lost {
-                        try db.run(
-                            """
-                            update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
-                                settled_at = null, provider_id = null
-                            where notification_id = \(notification) and device = \(number)
-                            """
-                        )
-                        pusher.notes.count(.enqueued, lane: lane)
-                    }
+            let numbers = try devices.compactMap { try Self.number(of: $0, db) }
+            if let last {
+                let lost = try db.all(prepared: Self.perhapsLost, numbers.json, user, now.milliseconds, last.rawValue) {
+                    (push: DuePush(notification: $0.integer(0), device: $0.integer(1)), lane: $0.text(2))
+                }
+                for (push, lane) in lost {
+                    try db.run(
+                        """
+                        update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
+                            settled_at = null, provider_id = null
+                        where notification_id = \(push.notification) and device = \(push.device)
+                        """
+                    )
+                    pusher.notes.count(.enqueued, lane: lane)
                 }
             }
             return try Self.wake(numbers, ofUser: user, db, now: now)
         }
     }
 
-    /// Gives the waiting pushes to these devices earlier due times, at the pace of `WakePace`.
-    /// Returns their number.
-    static func wake(_ devices: Set<Int64>, ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
-        let queued = [user: try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0]
-        let start = WakePace.start(queued: queued, now: now)
-        let waiting: [WakePace.WaitingPush] = try devices.flatMap { device in
-            try db.all(prepared: Self.waiting, device, now.milliseconds, start) {
-                (DuePush(notification: $0.integer(0), device: device), user, $0.integer(1), $0.integer(2))
-            }
+    /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
+    /// including parked ones; returns their number.
+    static func wake(_ devices: [Int64], ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
+        let queued = try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0
+        let start = WakePace.start(queued: [user: queued], now: now)
+        let waiting: [WakePace.WaitingPush] = try db.all(
+            prepared: Self.waiting,
+            devices.json,
+            now.milliseconds,
+            start
+        ) { (DuePush(notification: $0.integer(0), device: $0.integer(1)), user, $0.integer(2), $0.integer(3)) }
+        var due = WakePace.dueTimes(of: waiting, queued: [user: queued], now: now)
+        let limit = WakePace.page - due.count
+        var seen: Int64? = 0
+        let parked: [WakePace.WaitingPush] = try db.all(prepared: Self.parked, devices.json, user, limit) { row in
+            // The next search also finds the last change, whose pushes may not all be found here.
+            seen = row.integer(3) - 1
+            let push = DuePush(notification: row.integer(0), device: row.integer(1))
+            return (push, user, Date.distantFuture.milliseconds, row.integer(2))
         }
-        let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
+        if parked.count < limit { seen = nil }
+        try db.run(prepared: Self.recordSeen, devices.json, user, seen)
+        due += WakePace.dueTimes(of: parked, queued: [user: queued + Int64(parked.count)], now: now)
         for (key, dueAt) in due { try db.run(prepared: Self.makePushDue, dueAt, key.notification, key.device) }
         return due.count
     }
 
-    /// Gives a due time to the pushes that have waited for the device to connect. From then on,
-    /// searches by device and by time find these pushes.
-    ///
-    /// The cost grows with the number of notifications for the device's user since the device last
-    /// connected.
-    static func unpark(device: Int64, _ db: Database, dueAt: Date) throws {
-        try db.run(prepared: Self.unpark, device, dueAt.milliseconds)
-        try db.run(
-            """
-            insert into parking (device, change)
-            select \(device), max(change) from recipient
-            where user_id = (select user_id from device where number = \(device)) having max(change) is not null
-            on conflict (device) do update set change = excluded.change where change < excluded.change
-            """
-        )
-    }
-
-    // MARK: - Private
-
+    /// Gives a due time to all parked pushes to a device, so that searches by device find them.
     static let unpark = """
         update delivery set due_at = ?2
         where device = ?1 and due_at is null and settled_at is null and notification_id in (
@@ -81,28 +71,36 @@ extension SQLiteStore {
         try db.first("select number from device where id = \(id.description)") { $0.integer(0) }
     }
 
-    /// The earliest time at which one of these devices accepted the notification, in milliseconds
-    /// since 1970.
-    private static func accepted(_ id: NotificationID, by devices: Set<Int64>, _ db: Database) throws -> Int64? {
-        try devices.compactMap { device in
-            try db.first(
-                """
-                select settled_at from delivery
-                where notification_id = \(id.rawValue) and device = \(device) and state = 'accepted'
-                """
-            ) { $0.integer(0) }
-        }.min()
-    }
-
     static let isWaiting =
         "select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1"
 
-    /// Selects the pushes that wait for the device. The due time of a push that has found its
-    /// device away is its expiry.
+    /// Selects the pushes that wait for devices, except parked ones. The due time of a push that
+    /// has found its device away is its expiry.
     static let waiting = """
-        select notification_id, due_at, (select sequence from notification where id = d.notification_id) from delivery d
-        where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
+        select notification_id, device, due_at, (select sequence from notification where id = d.notification_id)
+        from delivery d
+        where device in (select value from json_each(?1)) and settled_at is null and state = 'queued' and due_at > ?2
             and (due_at > ?3 or reason = '\(PushReason.away)')
+        """
+
+    /// Selects parked pushes, the oldest first. The cost grows with the number of notifications
+    /// for the user since the first of the devices last connected.
+    static let parked = """
+        select d.notification_id, d.device, (select sequence from notification where id = d.notification_id), r.change
+        from recipient r indexed by recipient_by_user
+        cross join delivery d on d.notification_id = r.notification_id
+            and d.device in (select value from json_each(?1)) and d.due_at is null and d.settled_at is null
+        where r.user_id = ?2 and r.change > (
+            select min(coalesce(change, 0)) from json_each(?1) left join parking on device = value)
+        order by r.change limit ?3
+        """
+
+    /// Stores the last change up to which no push to the devices is parked: `?3`, or the newest.
+    private static let recordSeen = """
+        insert into parking (device, change)
+        select value, coalesce(?3, (select max(change) from recipient where user_id = ?2), 0)
+        from json_each(?1) where true
+        on conflict (device) do update set change = excluded.change where change < excluded.change
         """
 
     /// Counts all queued pushes to the user's devices, except parked ones.
@@ -115,14 +113,17 @@ extension SQLiteStore {
     private static let makePushDue =
         "update delivery set due_at = ?, reason = null where notification_id = ? and device = ?"
 
-    /// Selects the pushes that a stream has accepted since a time, and whose notifications the
-    /// user has not fetched. Reads no push that was accepted before that time.
+    /// Selects the pushes that a stream has accepted since one of the devices accepted the
+    /// notification `?4`, and whose notifications the user has not fetched. Reads no push that was
+    /// accepted before that time.
     static let perhapsLost = """
-        select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
-        cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3
+        select x.notification_id, x.device, x.lane from delivery x indexed by delivery_by_stream
+        cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?2
         cross join notification n on n.id = x.notification_id
-        where x.device = ?1 and x.settled_at >= ?2 and x.provider_id = 'stream' and x.is_withdrawn = 0
-            and x.notification_id <> ?5 and r.fetched_at is null and r.dismissed_at is null
-            and n.expires_at > ?4 and n.payload is not null
+        where x.device in (select value from json_each(?1)) and x.settled_at >= (
+                select min(settled_at) from delivery
+                where notification_id = ?4 and device in (select value from json_each(?1)) and state = 'accepted')
+            and x.provider_id = 'stream' and x.is_withdrawn = 0 and x.notification_id <> ?4
+            and r.fetched_at is null and r.dismissed_at is null and n.expires_at > ?3 and n.payload is not null
         """
 }

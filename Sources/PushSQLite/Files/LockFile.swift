@@ -14,7 +14,7 @@ final class LockFile: Sendable {
     static let restoring = "restoring"
     private static let longestStamp = 200
     /// The commands F_OFD_GETLK and F_OFD_SETLK of fcntl(2), which Glibc's module lacks.
-    private static let (getLock, setLock) = (Int32(36), Int32(37))
+    private static let (askCommand, setCommand) = (Int32(36), Int32(37))
 
     private let path: String
     private let descriptor: Mutex<Int32?>
@@ -26,15 +26,15 @@ final class LockFile: Sendable {
         let descriptor = try openStateFile(lock)
         guard lockStateFile(descriptor, at: lock) else {
             defer { close(descriptor) }
-            // While other locks come and go, /proc/locks may omit a lock, but rarely for long.
-            for _ in 0..<20 {
+            // The kernel returns a list above 4 KiB in pieces. If other locks end between two
+            // pieces, the list may omit this lock.
+            for _ in 0..<10 {
                 if let holder = Self.holder(of: descriptor) { throw .inUse(place: path, process: holder) }
-                usleep(10_000)
             }
             throw .inUse(place: path)
         }
         // Only `isHeld` needs this second lock, so a file system without such locks may refuse it.
-        Self.hasLock(descriptor, Self.setLock)
+        Self.setLock(descriptor, F_WRLCK)
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
@@ -72,15 +72,15 @@ final class LockFile: Sendable {
         let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return Self.hasLock(descriptor, Self.getLock)
+        var lock = Glibc.flock()
+        lock.l_type = Int16(F_WRLCK)
+        return fcntl(descriptor, Self.askCommand, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
     }
 
-    /// Sets or finds a lock of the whole file; `false` means that no lock is set.
-    @discardableResult
-    private static func hasLock(_ descriptor: Int32, _ command: Int32, _ type: Int32 = F_WRLCK) -> Bool {
+    private static func setLock(_ descriptor: Int32, _ type: Int32) {
         var lock = Glibc.flock()
         lock.l_type = Int16(type)
-        return fcntl(descriptor, command, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+        _ = fcntl(descriptor, Self.setCommand, &lock)
     }
 
     deinit { self.release() }
@@ -115,7 +115,7 @@ final class LockFile: Sendable {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
         // Closing alone does not release the lock (flock(2)): a forked child that has not yet
         // called exec has the descriptor, too.
-        Self.hasLock(descriptor, Self.setLock, F_UNLCK)
+        Self.setLock(descriptor, F_UNLCK)
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

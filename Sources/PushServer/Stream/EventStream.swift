@@ -29,9 +29,10 @@ struct EventStream: Sendable {
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay before a second search for pushes to this stream. The delivery may have begun to
-    /// send a push just before the stream opened, and may have set this push aside just after.
-    private static let missedCheckDelay = Duration.seconds(1)
+    /// The delay before a further search for pushes to this stream. The delivery may have begun to
+    /// send a push just before the stream opened, and may have set this push aside just after. A
+    /// page of pushes also becomes due within this time.
+    private static let searchDelay = Duration.seconds(1)
     /// The number of sent events that a stream remembers. Several devices of the user may share
     /// the stream, each with a push of the same event; the stream sends the event only once.
     private static let memory = 100
@@ -40,8 +41,8 @@ struct EventStream: Sendable {
     func run(_ writer: BodyWriter) async throws {
         self.subscription.mailbox.attach { writer.ring() }
         try await writer.write(Self.greeting)
-        var isNew = true
-        var search = await self.makeDue(&isNew)
+        var found: Int?
+        var search = await self.makeDue(&found)
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
         while true {
@@ -52,11 +53,11 @@ struct EventStream: Sendable {
             case .rung: continue
             case .serverStops: return
             case .timedOut where search.map { $0 < beat } == true:
-                search = await self.makeDue(&isNew)
+                search = await self.makeDue(&found)
             case .timedOut:
                 guard try await self.isStillAllowed() else { return }
                 try await writer.write(Self.heartbeat)
-                search = await self.makeDue(&isNew)
+                search = await self.makeDue(&found)
                 beat = .now + self.handler.settings.streamHeartbeat
             }
         }
@@ -113,28 +114,28 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Makes pushes due that wait for a stream. Returns the time of the next call; `nil` means
-    /// that the next heartbeat calls again.
+    /// Makes a page of pushes due that wait for a stream, and sets `found` to their number.
+    /// Returns the time of the next call; `nil` means that the next heartbeat calls again.
     ///
-    /// While the stream is new, also tells the store that the stream is open, and makes pushes due
-    /// that the previous stream may have lost. If another stream of the user has the turn, does
-    /// nothing: the caller waits for the turn at the connection, and so notices a client that
-    /// leaves.
-    private func makeDue(_ isNew: inout Bool) async -> ContinuousClock.Instant? {
+    /// The first call also tells the store that the stream is open, and makes pushes due that the
+    /// previous stream may have lost. If another stream of the user has the turn, does nothing:
+    /// the caller waits for the turn at the connection, and so notices a client that leaves.
+    private func makeDue(_ found: inout Int?) async -> ContinuousClock.Instant? {
         let (store, user) = (self.handler.store, self.caller.user.id)
         if let turn = self.handler.turns.take(ofUser: user, now: .now) { return turn }
         let (start, now) = (ContinuousClock.now, self.handler.now())
         var count = 0
         defer { self.handler.turns.end(ofUser: user, count: count, start: start, now: .now) }
         do {
-            if isNew {
+            let (isFirst, isPaging) = (found == nil, found == WakePace.page)
+            if isFirst {
                 count = try await store.streamOpened(for: self.devices, ofUser: user, after: self.last, now: now)
-            } else if try await self.reader.isAnythingWaiting(for: self.devices, now: now) {
+            } else if try await isPaging ? true : self.reader.isAnythingWaiting(for: self.devices, now: now) {
                 count = try await store.makeDue(for: self.devices, ofUser: user, after: nil, now: now)
             }
             if count > 0 { self.handler.workIsWaiting() }
-            defer { isNew = false }
-            return isNew ? .now + Self.missedCheckDelay : nil
+            found = count
+            return isFirst || count == WakePace.page ? .now + Self.searchDelay : nil
         } catch {
             self.handler.logger.warning(
                 "event stream catch-up failed; the next heartbeat retries",

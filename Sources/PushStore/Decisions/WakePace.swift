@@ -9,6 +9,9 @@ package enum WakePace {
     /// The number of pushes that become due at the same time, and the milliseconds until the next
     /// pushes become due.
     package static let (pushes, interval): (Int64, Int64) = (100, 100)
+    /// The maximum number of pushes that become due in one transaction. On SQLite, all other
+    /// writes wait for that transaction.
+    package static let page = 1000
 
     /// A push that waits for its device to connect. Its due time is in milliseconds since 1970,
     /// and its sequence is its notification's.
@@ -21,8 +24,8 @@ package enum WakePace {
         now.milliseconds + (queued.values.contains { $0 > Self.pushes } ? 10_000 : 0)
     }
 
-    /// Decides which of the waiting pushes get an earlier due time. A push that would become due
-    /// at most `interval` earlier stays as it is.
+    /// Decides which of the waiting pushes get an earlier due time, at most a page of them. A push
+    /// that would become due at most `interval` earlier stays as it is.
     ///
     /// `queued` is the number of queued pushes of each user, including the waiting ones. The other
     /// queued pushes come before the waiting ones.
@@ -31,13 +34,14 @@ package enum WakePace {
         queued: [Int64: Int64],
         now: Date
     ) -> [(key: DuePush, dueAt: Int64)] {
-        Dictionary(grouping: waiting, by: \.user).flatMap { user, pushes in
+        let due = Dictionary(grouping: waiting, by: \.user).flatMap { user, pushes in
             let first = max(0, (queued[user] ?? 0) - Int64(pushes.count))
             let sorted = pushes.sorted { ($0.dueAt, $0.sequence) < ($1.dueAt, $1.sequence) }
             return zip(first..., sorted).compactMap { place, push in
                 let dueAt = now.milliseconds + place / Self.pushes * Self.interval
-                return push.dueAt > dueAt + Self.interval ? (push.key, dueAt) : nil
+                return push.dueAt > dueAt + Self.interval ? (key: push.key, dueAt: dueAt) : nil
             }
         }
+        return Array(due.prefix(Self.page))
     }
 }

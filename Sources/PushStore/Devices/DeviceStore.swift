@@ -95,8 +95,9 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int
 
-    /// Makes the pushes that wait for these devices due; returns the number of these pushes. They
-    /// become due at the pace of `WakePace`, the first of them now.
+    /// Makes the pushes that wait for these devices due, at most `WakePace.page`; returns the
+    /// number of these pushes. They become due at the pace of `WakePace`, the first of them now.
+    /// If the result is a page, further pushes may wait.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
     /// at the same time as the push of `last`, or later, may have been lost in transit. They

@@ -95,12 +95,14 @@ extension WireRow {
         WireRow("JSON alone", "{\"a\":1}\r\n", .refused(400, notAMethod)),
         WireRow("the PROXY protocol, as text", "PROXY TCP4 1.2.3.4 5.6.7.8 9 80\r\n", .refused(400, untrusted)),
         WireRow("the PROXY protocol, unknown client", "PROXY UNKNOWN\r\n", .refused(400, untrusted)),
-        WireRow("the PROXY protocol, in bytes", "\r\n\r\n\u{0}\r\nQUIT\n", .refused(400, notAMethod)),
+        WireRow("the PROXY protocol, in bytes", "\r\n\r\n\u{0}\r\nQUIT\n", .refused(400, untrusted)),
+        WireRow("nearly the PROXY protocol", "\r\n\r\n\u{0}\r\nQUIT\r\n", .refused(400, notAMethod)),
 
         // MARK: Cut off
         WireRow("nothing at all", "", then: .cutOff),
         WireRow("half a request line", "GET / HT", then: .cutOff),
         WireRow("no end of the fields", "GET / HTTP/1.1\r\nHost: h\r\n", then: .cutOff),
+        WireRow("half a PROXY header", "\r\n\r\n\u{0}\r\nQ", then: .cutOff),
         WireRow("half a line end", "GET / HTTP/1.1\r\nHost: h\r\n\r", then: .cutOff),
     ]
 
