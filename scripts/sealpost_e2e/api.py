@@ -6,6 +6,7 @@ import http.client
 import importlib
 import json
 import pathlib
+import select
 import sys
 import time
 
@@ -45,6 +46,9 @@ def connect(port, timeout=60, context=None):
 
 def exchange(connection, method, path, body=None, fields={}):
     """Sends a request. Returns the status, the fields and the body of the answer."""
+    # The server closes an idle connection after a while; the request then opens another one.
+    if connection.sock and select.select([connection.sock], [], [], 0)[0]:
+        connection.close()
     connection.request(method, path, body, fields)
     response = connection.getresponse()
     return response.status, response.headers, response.read()

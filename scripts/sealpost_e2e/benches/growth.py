@@ -222,8 +222,6 @@ def delete_expired(sites, rounds=3, count=2000):
     for site in sites:
         # The server wipes all pages of a database that another program has written, in steps.
         processes.wait_until_idle(site.process, 0.003, 600)
-        # The server has closed the idle connection; the next request opens another one.
-        site.connection.close()
     for _ in range(rounds):
         before = {}
         for site in sites:
@@ -277,10 +275,8 @@ def run(options):
             start = time.monotonic()
             # The daemon creates the schema.
             site.fill()
-            print(f"filled {site.name} in {time.monotonic() - start:.0f} s", flush=True)
-        # The server closes a connection that is idle for a minute, so all connections are opened now.
-        for site in sites:
             site.begin()
+            print(f"filled {site.name} in {time.monotonic() - start:.0f} s", flush=True)
         worst = max(measure(sites, options.rounds), delete_expired(sites))
         print(f"the worst of all: {worst:.2f} (at most {RATIO})")
         collapsed = collapse(sites[0])
