@@ -230,6 +230,7 @@ soak
 console-servers
 looks
 insiders
+siege
 growth --sizes 10^3 --rounds 1
 endef
 export QUICK
