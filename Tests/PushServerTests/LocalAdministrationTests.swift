@@ -90,9 +90,9 @@ import Testing
     @Test func aFailureIsExplainedToTheOperatorOnly() async throws {
         await self.fixture.storage.store.close()
         let body = #"{"Name": "carol", "WithoutPassword": true}"#
-        try await self.send("POST", Paths.users, body).expectProblem(.internalError, "the database is closed")
+        try await self.send("POST", Paths.users, body).expectProblem(.busy, "the database is closed")
         let answer = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
-        try answer.expectProblem(.internalError)
+        try answer.expectProblem(.busy)
         #expect(!answer.text.contains("closed"), "\(answer.text)")
     }
 
