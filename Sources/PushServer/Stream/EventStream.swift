@@ -46,9 +46,13 @@ struct EventStream: Sendable {
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
         while true {
-            let (events, needsRevalidation) = self.subscription.mailbox.take()
-            guard try await self.mayDeliver(events, needsRevalidation) else { return }
-            try await self.send(events, after: &sent, to: writer)
+            // While lost events may have to be sent again, new events wait. A client that leaves
+            // after a new event would name it as its last one, and get no earlier one again.
+            if found != nil || self.last == nil {
+                let (events, needsRevalidation) = self.subscription.mailbox.take()
+                guard try await self.mayDeliver(events, needsRevalidation) else { return }
+                try await self.send(events, after: &sent, to: writer)
+            }
             switch try await writer.wait(until: min(beat, search ?? beat)) {
             case .rung: continue
             case .serverStops: return
@@ -138,10 +142,10 @@ struct EventStream: Sendable {
             return isFirst || count == WakePace.page ? .now + Self.searchDelay : nil
         } catch {
             self.handler.logger.warning(
-                "event stream catch-up failed; the next heartbeat retries",
+                "event stream catch-up failed; the stream retries",
                 metadata: ["error": "\(error)"]
             )
-            return nil
+            return found == nil ? .now + Self.searchDelay : nil
         }
     }
 }
