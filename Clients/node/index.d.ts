@@ -466,8 +466,9 @@ export class Pins {
 export class Encryption {
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
-   * for each user, since another call may send meanwhile.
+   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * once with all changes. `prepare` calls it once for each user, since another call may send
+   * meanwhile.
    */
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;

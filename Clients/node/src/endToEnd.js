@@ -1,5 +1,6 @@
 // End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the format.
 
+import {AsyncLocalStorage} from 'node:async_hooks';
 import {
   ECDH, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
   randomBytes, sign, verify,
@@ -277,17 +278,32 @@ export class Pins {
   }
 }
 
+/** Removes changes from pins, so that the next check finds them again. Newer changes of other calls remain. */
+function undo({values}, changes) {
+  for (const {user, kind, key} of [...changes].reverse()) {
+    const name = user.toLowerCase(), known = values[name]?.keys ?? {}, isTrusted = known[key]?.state === 'trusted';
+    if (kind === 'missing' && known[key]?.state === 'missing') known[key].state = 'trusted';
+    if (kind === 'returned' && isTrusted) known[key].state = 'missing';
+    if ((kind === 'first' || kind === 'added') && isTrusted) delete known[key];
+    if (kind === 'first' && Object.keys(known).length === 0) delete values[name];
+  }
+}
+
 /** Encrypts payloads of one sender. */
 export class Encryption {
   #changed;
+  /** The end of the last report: no call may send before another has reported its changes. */
+  #reported = Promise.resolve();
+  #isReporting = new AsyncLocalStorage();
   #contexts = new Map();
   /** The shared secrets of the sender's key with each device's key, by device. */
   #shared = new Map();
 
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
-   * for each user, since another call may send meanwhile.
+   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * once with all changes. `prepare` calls it once for each user, since another call may send
+   * meanwhile.
    */
   constructor(key, pins = new Pins(), {changed} = {}) {
     this.key = key;
@@ -327,31 +343,49 @@ export class Encryption {
   }
 
   async #recipients(client, to, app, {pauses = false} = {}) {
-    const recipients = [], changes = [];
-    let reported = 0;
-    const report = async () => {
-      const found = changes.slice(reported);
-      reported = changes.length;
-      if (found.length > 0) await this.#changed?.(found);
-    };
+    const recipients = [], changes = [], users = [];
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
-      const users = await client.deviceKeys(expression, {app}), named = nameIn(expression);
+      const found = await client.deviceKeys(expression, {app}), name = nameIn(expression);
       // The server lists no users without devices, so only those that are named can be reported.
-      if (users.length === 0 && named) changes.push({user: named, kind: 'skipped', key: null});
+      if (found.length === 0 && name) users.push({name});
+      users.push(...found);
+    }
+    // Another call may send during a pause, so the changes are reported first.
+    for (const group of pauses ? users.map(user => [user]) : [users]) {
+      const checked = await this.#inTurn(() => this.#check(group));
+      recipients.push(...checked.recipients);
+      changes.push(...checked.changes);
+      if (pauses) await otherEvents();
+    }
+    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
+    return recipients;
+  }
+
+  /** The trusted devices of users, after the changes of their keys were reported. */
+  async #check(users) {
+    const recipients = [], changes = [];
+    try {
       for (const {name, account, keys} of users) {
-        const checked = this.pins.check(name, account, keys.filter(key => key !== null));
+        const checked = keys ? this.pins.check(name, account, keys.filter(key => key !== null)) : {recipients: [], changes: []};
         recipients.push(...checked.recipients);
         changes.push(...checked.changes);
         if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
-        if (!pauses) continue;
-        // Another call may send meanwhile, so the changes are reported first.
-        await report();
-        await otherEvents();
       }
+      if (changes.length > 0) await this.#changed?.(changes);
+    } catch (error) {
+      undo(this.pins, changes);
+      throw error;
     }
-    await report();
-    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return recipients;
+    return {recipients, changes};
+  }
+
+  /** Does `act` after those of earlier calls have ended. */
+  #inTurn(act) {
+    // A call within `changed` cannot wait for the end of `changed`.
+    if (this.#isReporting.getStore()) return act();
+    const turn = this.#reported.then(() => this.#isReporting.run(true, act));
+    this.#reported = turn.catch(() => {});
+    return turn;
   }
 
   /**
