@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {nameIn} from './wire.js';
+import {nameIn, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -190,7 +190,8 @@ export class Pins {
   /** The keys that were read before, by their texts: a key's verification costs two key agreements. */
   #keys = new Map();
 
-  constructor(values = {}, {trustsFirstContact = true} = {}) {
+  constructor(values = {}, {trustsFirstContact = true, ...others} = {}) {
+    refuse(others);
     // The object has no prototype, because users choose their names, such as `constructor`.
     this.values = Object.assign(Object.create(null), values);
     this.#trustsFirstContact = trustsFirstContact;
@@ -305,7 +306,8 @@ export class Encryption {
    * once with all changes. `prepare` calls it once for each user, since another call may send
    * meanwhile.
    */
-  constructor(key, pins = new Pins(), {changed} = {}) {
+  constructor(key, pins = new Pins(), {changed, ...others} = {}) {
+    refuse(others);
     this.key = key;
     this.pins = pins;
     this.#changed = changed;
@@ -328,7 +330,8 @@ export class Encryption {
    * Makes the key agreements for recipients ahead. If you call it at the start and then every half
    * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
    */
-  async prepare(client, to, {app = 'default'} = {}) {
+  async prepare(client, to, {app = 'default', ...others} = {}) {
+    refuse(others);
     for (const {key} of await this.#recipients(client, to, app, {pauses: true})) {
       if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
     }
@@ -392,7 +395,8 @@ export class Encryption {
    * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
    * choose and never use again.
    */
-  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16)} = {}) {
+  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = {}) {
+    refuse(others);
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);

@@ -4,6 +4,7 @@ import {randomInt} from 'node:crypto';
 
 import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
+import {refuse} from './wire.js';
 
 // The error of `fetch` about such a token would print it.
 const UNSENDABLE = /[^!-~]/, WRONG_TOKEN = 'the token has a line break, a space or a character that is not ASCII';
@@ -23,7 +24,7 @@ export class Exchange {
     fetch = globalThis.fetch, now = Date.now, makeToken = () => String(randomInt(GREATEST_TOKEN + 1)), ...others
   }) {
     // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
-    if (Object.keys(others).length > 0) throw new TypeError(`a client has no option ${Object.keys(others).join(', ')}`);
+    refuse(others);
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
     if (base.protocol === 'http:' && !isLocal && !isInsecureAllowed) {

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, Encryption, InterferenceError, ProblemError, SenderKey, UnreachableError, user} from '../src/index.js';
+import {Client, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -361,8 +361,33 @@ test('wrong settings and arguments are refused before a request', async () => {
   const publisher = new Client(options);
   for (const key of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {key}), TypeError);
   for (const id of ['7', 2 ** 53, 0.5, undefined]) await assert.rejects(publisher.recall(id), TypeError);
+  const bad = new Date('not a date');
+  for (const wrong of [{sendAt: bad}, {expiresIn: NaN}, {expiresIn: Infinity}, {payload: NaN}]) {
+    await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(Object.keys(wrong)[0])});
+    await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
+  }
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
+});
+
+test('unknown options of a call are refused before a request', async () => {
+  const publisher = new Client({server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')});
+  const other = {idempotencyKey: 'k'}, notification = {to: 'username:alice', payload: 'x'}, key = SenderKey.generate();
+  const encryption = new Encryption(key), stub = {deviceKeys: async () => [], send: (...all) => publisher.send(...all)};
+  for (const call of [
+    () => publisher.send(notification, other), () => publisher.sendMany([notification], other), () => publisher.send(notification, {timeout: 1000}),
+    () => publisher.send(notification, {check() {}}), () => publisher.recall(7, other), () => publisher.counts(7, other),
+    () => publisher.deliveries(7, other).next(), () => publisher.recipients(7, other).next(), () => publisher.events(other).next(),
+    () => publisher.tags('a', other), () => publisher.setTags('a', [], other), () => publisher.addUser('a', other), () => publisher.setDisabled('a', true, other),
+    () => publisher.deleteUser('a', other), () => publisher.devices('a', other).next(), () => publisher.status(other),
+    () => publisher.deviceKeys('username:a', other), () => publisher.call('POST', '/api/x', other), () => encryption.prepare(stub, 'username:a', other),
+  ]) {
+    await assert.rejects(call(), {name: 'TypeError', message: /^there is no option (idempotencyKey|timeout|check)$/}, String(call));
+  }
+  for (const make of [
+    () => new Pins({}, {trustFirstContact: false}), () => new Encryption(key, new Pins(), {change() {}}), () => encryption.encrypt('x', [], other),
+    () => new Webhook('x'.repeat(24), {tolerant: 1}), () => new Webhook('x'.repeat(24)).listener(() => {}, {cachedIds: 1}),
+  ]) assert.throws(make, {name: 'TypeError', message: /^there is no option/}, String(make));
 });
 
 test('a list without an end is refused', async t => {

@@ -305,7 +305,8 @@ class Encryption:
         with self._lock:
             try:
                 for expression, users in lists:
-                    # The server lists no users without devices, so only those that are named can be reported.
+                    # The server lists no users without devices, so only those that are named can
+                    # be reported.
                     if not users and is_user(expression):
                         changes.append(KeyChange(expression[len("username:"):], "skipped"))
                     for user in users:
