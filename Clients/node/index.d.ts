@@ -326,12 +326,17 @@ export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'insufficientCoverage' | 'signature' | 'wrongClock' | 'wrongAccount'
   | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody';
 
-/** An answer that is not the server's own answer to this request. The error is safe to log. */
+/**
+ * An answer that is not the server's own answer to this request. The error is safe to log. Calls
+ * repeat requests after the statuses of temporary failures, such as a load balancer's 503.
+ */
 export class InterferenceError extends SealpostError {
   private constructor();
   readonly kind: InterferenceKind;
   readonly status: number;
   readonly path: string;
+  /** In seconds. */
+  readonly retryAfter: number | null;
 }
 
 /** A message to a webhook that does not come from the server, is too old, or is not JSON. */

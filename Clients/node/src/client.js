@@ -278,8 +278,8 @@ function batches(texts) {
 /** Whether another attempt may succeed, without a second effect. */
 function mayRepeat(error, isRepeatable) {
   if (error instanceof UnreachableError) return isRepeatable || !error.wasSent;
-  // A request that is refused with 429 has had no effect.
-  return error.isTransient && (isRepeatable || error.status === 429);
+  // A request that the server refuses with 429 has had no effect.
+  return error.isTransient && (isRepeatable || (error instanceof ProblemError && error.status === 429));
 }
 
 const unexpected = (answer, expected) => new InterferenceError('unexpectedBody', expected, answer);

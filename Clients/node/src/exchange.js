@@ -95,7 +95,7 @@ export class Exchange {
    * server's is not read.
    */
   #checkHead(request, answer) {
-    const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path};
+    const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path, retryAfter: secondsOf(answer)};
     if (status >= 300 && status <= 399 && status !== 304) throw new InterferenceError('redirect', 'an answer', where);
     if (!echo) {
       // A load balancer without a working server sends such an answer.
@@ -121,7 +121,7 @@ export class Exchange {
   }
 
   #check(request, answer) {
-    const {status, body} = answer, where = {status, path: request.path};
+    const {status, body} = answer, where = {status, path: request.path, retryAfter: secondsOf(answer)};
     if (this.keys.length > 0) {
       const failure = signatureFailure(request, answer, {keys: this.keys, tolerance: this.signatureTolerance, now: this.now() / 1000});
       if (failure) throw new InterferenceError(failure, 'a signature by a pinned key over this answer to this request', where);

@@ -22,7 +22,10 @@ export const read = object => renamed(object, lower, (value, name) => {
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
 });
 
-/** Refuses options that do not exist: a misspelt `key`, for example, would have no effect, and a repeated call would send twice. */
+/**
+ * Refuses options that do not exist: a misspelt `key` would have no effect, and a repeated call
+ * would send twice.
+ */
 export function refuse(others) {
   const names = Object.keys(others);
   if (names.length > 0) throw new TypeError(`there is no option ${names.join(', ')}`);

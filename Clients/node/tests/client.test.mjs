@@ -123,6 +123,28 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   await assert.rejects(new Client({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
 });
 
+test('an unsigned answer with the status of a temporary failure delays a call', async t => {
+  const server = await Server.start(t), {keys} = await (await fetch(`${server.url}/.well-known/sealpost-keys`)).json();
+  let count = 0;
+  const options = {server: server.url, token: server.token, signingKeys: keys, retryDelay: 1};
+  const firstly = status => async (url, init) => (count += 1) > 1 ? fetch(url, init)
+    : new Response('{}', {status, headers: {MyToken: String(init.headers.MyToken * 17 + 3), 'Retry-After': status === 503 ? '1' : '0'}});
+  for (const status of [408, 429, 502, 503, 507]) {
+    const start = performance.now();
+    count = 0;
+    await new Client({...options, fetch: firstly(status)}).send({payload: status});
+    assert.equal(count, 2);
+    // A timer may fire a little early.
+    if (status === 503) assert.ok(performance.now() - start >= 990);
+  }
+  // Without a key, an unsigned 429 does not prove that the request had no effect.
+  count = 0;
+  const call = new Client({...options, fetch: firstly(429)}).call('POST', '/api/notifications', {body: {Payload: 'x'}});
+  await assert.rejects(call, {kind: 'signature', status: 429, isTransient: true, attempts: 1});
+  count = 0;
+  await assert.rejects(new Client({...options, fetch: firstly(400)}).send({payload: 'x'}), {kind: 'signature', isTransient: false, attempts: 1});
+});
+
 test('an administrator manages users', async t => {
   const server = await Server.start(t), admin = new Client({server: server.url, token: server.tokenOf('root', ['manage'])});
   await admin.addUser('dora', {password: PASSWORD});
