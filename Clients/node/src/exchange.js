@@ -27,10 +27,15 @@ export class Exchange {
     refuse(others);
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
+    if (base.username || base.password || base.search || base.hash) {
+      throw new TypeError("server: the server's URL has no user, no query and no fragment, such as https://push.example.com");
+    }
     if (base.protocol === 'http:' && !isLocal && !isInsecureAllowed) {
       throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
     }
-    if (signingKeys?.length === 0) throw new TypeError('signingKeys: the list is empty; give the keys that sign answers, or leave it out');
+    if (signingKeys !== undefined && !(Array.isArray(signingKeys) && signingKeys.length > 0)) {
+      throw new TypeError('signingKeys: give a list of the keys that sign answers, or leave it out');
+    }
     if (typeof token === 'string' && UNSENDABLE.test(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
     // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');

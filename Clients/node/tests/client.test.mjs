@@ -379,6 +379,12 @@ test('wrong settings and arguments are refused before a request', async () => {
   for (const wrong of [{server: 'push.example.com'}, {server: 'ftp://push.example.com'}, {server: 'http://push.example.com'}, {signingKeys: []}, {signingKeys: ['short']}, {keys: ['short']}]) {
     assert.throws(() => new Client({...options, ...wrong}), TypeError);
   }
+  for (const signingKeys of [[], 'A'.repeat(43), null, ['short']]) {
+    assert.throws(() => new Client({...options, signingKeys}), {name: 'TypeError', message: /^signingKeys: /});
+  }
+  for (const end of ['//u:p@push.example.com', '//:p@push.example.com', '//push.example.com?x', '//push.example.com/#x']) {
+    assert.throws(() => new Client({...options, server: `https:${end}`}), {name: 'TypeError', message: /^server: .* has no user/}, end);
+  }
   assert.doesNotThrow(() => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: true}));
   const publisher = new Client(options);
   for (const key of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {key}), TypeError);
