@@ -279,7 +279,10 @@ export class Pins {
   }
 }
 
-/** Removes changes from pins, so that the next check finds them again. Newer changes of other calls remain. */
+/**
+ * Removes the changes of checks from pins, so that the next check finds them again. Newer changes
+ * of other calls remain.
+ */
 function undo({values}, changes) {
   for (const {user, kind, key} of [...changes].reverse()) {
     const name = user.toLowerCase(), known = values[name]?.keys ?? {}, isTrusted = known[key]?.state === 'trusted';
@@ -374,7 +377,7 @@ export class Encryption {
         changes.push(...checked.changes);
         if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
       }
-      if (changes.length > 0) await this.#changed?.(changes);
+      if (changes.length > 0) await this.#changed?.([...changes]);
     } catch (error) {
       undo(this.pins, changes);
       throw error;

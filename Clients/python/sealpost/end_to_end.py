@@ -236,7 +236,10 @@ class Pins:
         return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
     def _undo(self, changes: Iterable[KeyChange]) -> None:
-        """Removes the changes of checks, so that the next check finds them again. Newer changes of other calls remain."""
+        """Removes the changes of checks, so that the next check finds them again.
+
+        Newer changes of other calls remain.
+        """
         for user, kind, key, _ in reversed(list(changes)):
             known = self.values.get(user.lower(), {"keys": {}})["keys"]
             state = known.get(key, {}).get("state")

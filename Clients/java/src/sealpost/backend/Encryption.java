@@ -131,7 +131,7 @@ public final class Encryption {
         synchronized (lock) {
             try {
                 lists.forEach((expression, users) -> check(expression, users, recipients, changes));
-                if (!changes.isEmpty()) changed.accept(List.copyOf(changes));
+                if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
             } catch (Throwable error) {
                 pins.undo(changes);
                 throw error;
