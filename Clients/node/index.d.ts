@@ -450,7 +450,7 @@ export interface DeviceRecipient {
 export class Pins {
   /**
    * If `trustsFirstContact` is false, nothing is encrypted for a new user before a call of
-   * `trust`.
+   * `trust`. Throws for values that pins never had.
    */
   constructor(values?: object, options?: {trustsFirstContact?: boolean});
   readonly values: Record<string, unknown>;

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {nameIn, refuse} from './wire.js';
+import {isObject, nameIn, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -181,6 +181,9 @@ export class DeviceKey {
   }
 }
 
+const isPin = pin => isObject(pin) && typeof pin.account === 'string' && isObject(pin.keys)
+  && Object.values(pin.keys).every(key => isObject(key) && key.signing?.length === POINT && /^(trusted|missing|distrusted)$/.test(key.state));
+
 /**
  * The device keys that this backend has seen. After each call that has reported changes, store
  * `values`, which is JSON.
@@ -192,6 +195,9 @@ export class Pins {
 
   constructor(values = {}, {trustsFirstContact = true, ...others} = {}) {
     refuse(others);
+    for (const [user, pin] of Object.entries(values ?? {})) {
+      if (!isPin(pin)) throw new TypeError(`the pins of '${user}' are damaged: values must be those that the pins had`);
+    }
     // The object has no prototype, because users choose their names, such as `constructor`.
     this.values = Object.assign(Object.create(null), values);
     this.#trustsFirstContact = trustsFirstContact;

@@ -227,6 +227,17 @@ test('a key that is no key of this package, and an unknown one, are refused with
   for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
 });
 
+test('damaged pins are refused', () => {
+  const pins = new Pins();
+  pins.trust('alice', device().key);
+  const stored = JSON.stringify(pins.values);
+  for (const [old, changed] of [['"trusted"', '"yes"'], ['"signing":"', '"signing":"x'], ['"account"', '"Account"'], ['"state"', '"State"']]) {
+    assert.throws(() => new Pins(JSON.parse(stored.replace(old, changed))), {name: 'TypeError', message: /the pins of 'alice' are damaged/}, old);
+  }
+  for (const values of [stored, {trustsFirstContact: false}, {alice: null}, {alice: {account: 'A', keys: []}}]) assert.throws(() => new Pins(values), /damaged/);
+  assert.equal(JSON.stringify(new Pins(JSON.parse(stored)).values), stored);
+});
+
 test('a listed key is verified once', () => {
   const phone = device(), pins = new Pins(), [first, second] = [1, 2].map(() => pins.check('alice', phone.account, [phone.text]).recipients[0].key);
   assert.ok(first === second);
