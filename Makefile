@@ -177,7 +177,7 @@ e2e: check-release
 	for library in java python; do cd $(CURDIR)/Clients/$$library && SEALPOST_TEST_MANY=9800 \
 		SEALPOST_PROGRAM=$(CURDIR)/.build/release/sealpost \
 		$(CURDIR)/.venv-test/bin/python -B -m unittest discover --start-directory tests || exit; done
-	SEALPOST_TEST_MANY=9800 SEALPOST_EXECUTABLE=$(CURDIR)/.build/release/sealpost node --test Clients/node/tests/publisher.test.mjs
+	SEALPOST_TEST_MANY=9800 SEALPOST_EXECUTABLE=$(CURDIR)/.build/release/sealpost node --test Clients/node/tests/client.test.mjs
 	scripts/backend-libraries .build/release/sealpost
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost

@@ -326,12 +326,17 @@ export type InterferenceKind =
   | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'insufficientCoverage' | 'signature' | 'wrongClock' | 'wrongAccount'
   | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody';
 
-/** An answer that is not the server's own answer to this request. The error is safe to log. */
+/**
+ * An answer that is not the server's own answer to this request. The error is safe to log. Calls
+ * repeat requests after the statuses of temporary failures, such as a load balancer's 503.
+ */
 export class InterferenceError extends SealpostError {
   private constructor();
   readonly kind: InterferenceKind;
   readonly status: number;
   readonly path: string;
+  /** In seconds. */
+  readonly retryAfter: number | null;
 }
 
 /** A message to a webhook that does not come from the server, is too old, or is not JSON. */
@@ -445,7 +450,7 @@ export interface DeviceRecipient {
 export class Pins {
   /**
    * If `trustsFirstContact` is false, nothing is encrypted for a new user before a call of
-   * `trust`.
+   * `trust`. Throws for values that pins never had.
    */
   constructor(values?: object, options?: {trustsFirstContact?: boolean});
   readonly values: Record<string, unknown>;
@@ -466,8 +471,9 @@ export class Pins {
 export class Encryption {
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
-   * for each user, since another call may send meanwhile.
+   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * once with all changes. `prepare` calls it once for each user, since another call may send
+   * meanwhile.
    */
   constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;

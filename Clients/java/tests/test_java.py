@@ -179,6 +179,7 @@ class JavaTests(unittest.TestCase):
         while "port " not in text and (line := process.stdout.readline()):
             text += line
         self.assertIn("port ", text, text or process.stderr.read())
+        self.assertEqual((folder / "sender.pem").stat().st_mode & 0o777, 0o600)
         self.assertRegex(text, r"notification \d+ reaches 1 users on 3 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
         self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\], store \d+\nthe app trusts \S{87}\n")

@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {isObject, nameIn, read, textOf} from './wire.js';
+import {isObject, nameIn, read, refuse, textOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -54,7 +54,7 @@ export class Client {
    * several processes.
    */
   async send(notification, {key = randomUUID(), ...options} = {}) {
-    const answer = await this.#ask('POST', NOTIFICATIONS, {...options, text: textOf(notification), key: checked(key)});
+    const answer = await this.#ask('POST', NOTIFICATIONS, {text: textOf(notification), key: checked(key)}, options);
     return sent(answer.json, answer);
   }
 
@@ -94,7 +94,7 @@ export class Client {
       if (failed) throw failed.reason;
     };
     try {
-      await this.#ask('POST', BATCHES, {...options, text: `{"Notifications":[${texts.join()}]}`, key, check});
+      await this.#ask('POST', BATCHES, {text: `{"Notifications":[${texts.join()}]}`, key, check}, options);
     } catch (reason) {
       if (!(reason instanceof SealpostError)) throw reason;
       // If there was a complete answer before, its outcomes are returned.
@@ -113,7 +113,7 @@ export class Client {
    * scheduled.
    */
   async counts(id, options) {
-    const answer = await this.#ask('GET', pathOf(id, '/deliveries'), {...options, query: {limit: 1}});
+    const answer = await this.#ask('GET', pathOf(id, '/deliveries'), {query: {limit: 1}}, options);
     if (!isObject(answer.json?.Counts)) throw unexpected(answer, 'counts');
     const {sendAt, counts} = read(answer.json);
     return {sendAt, counts};
@@ -144,25 +144,25 @@ export class Client {
 
   /** The tags that are assigned to a user. */
   async tags(user, options) {
-    const answer = await this.#ask('GET', `/api/users/${escape(user)}/tags`, options);
+    const answer = await this.#ask('GET', `/api/users/${escape(user)}/tags`, {}, options);
     if (!Array.isArray(answer.json?.Tags)) throw unexpected(answer, 'tags');
     return answer.json.Tags;
   }
 
   /** Replaces the tags that are assigned to a user. */
   async setTags(user, tags, options) {
-    await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {...options, text: JSON.stringify({Tags: tags})});
+    await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {text: JSON.stringify({Tags: tags})}, options);
   }
 
   /** Makes a user, without a password if you pass none. Is not retried. */
   async addUser(user, {role = 'device', password, ...options} = {}) {
     const secret = password === undefined ? {WithoutPassword: true} : {Password: password};
-    await this.#ask('POST', '/api/users', {...options, text: JSON.stringify({Name: user, Role: role, ...secret})});
+    await this.#ask('POST', '/api/users', {text: JSON.stringify({Name: user, Role: role, ...secret})}, options);
   }
 
   /** Disables a user, or enables the user again. */
   async setDisabled(user, isDisabled, options) {
-    await this.#ask('PATCH', `/api/users/${escape(user)}`, {...options, text: JSON.stringify({Disabled: isDisabled})});
+    await this.#ask('PATCH', `/api/users/${escape(user)}`, {text: JSON.stringify({Disabled: isDisabled})}, options);
   }
 
   /** Deletes a user with all devices and tokens. */
@@ -172,12 +172,12 @@ export class Client {
 
   /** The devices of a user. */
   async *devices(user, options) {
-    for await (const {items} of this.#pages('/api/devices', 'Devices', {...options, query: {user}})) yield* items;
+    for await (const {items} of this.#pages('/api/devices', 'Devices', options, {user})) yield* items;
   }
 
   /** The server's version and faults, and its queues. */
   async status(options) {
-    const answer = await this.#ask('GET', '/api/status', options), {Version: version, Troubles: troubles, Lanes: lanes} = answer.json ?? {};
+    const answer = await this.#ask('GET', '/api/status', {}, options), {Version: version, Troubles: troubles, Lanes: lanes} = answer.json ?? {};
     if (!Array.isArray(troubles) || !Array.isArray(lanes) || !lanes.every(isObject)) throw unexpected(answer, 'the status of a server');
     const laneOf = ({Name: name, Pending: pending, OverdueSeconds: overdueSeconds, Pause: pause}) =>
       ({name, pending, overdueSeconds, pauseReason: pause?.Reason ?? null});
@@ -186,7 +186,7 @@ export class Client {
 
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   async deviceKeys(expression, {app, ...options} = {}) {
-    const answer = await this.#ask('GET', '/api/keys', {...options, query: {to: expression, app}}), users = answer.json?.Users;
+    const answer = await this.#ask('GET', '/api/keys', {query: {to: expression, app}}, options), users = answer.json?.Users;
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
@@ -200,17 +200,17 @@ export class Client {
    * Sends any request of the API, and returns the answer's JSON with the API's own names; undefined
    * if the answer has no body. Retries a `POST` if it has a key.
    */
-  async call(method, path, {body, key, ...options} = {}) {
+  async call(method, path, {body, key, query, ...options} = {}) {
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
     const text = body === undefined ? undefined : JSON.stringify(body);
-    return (await this.#ask(method, path, {...options, text, key: key === undefined ? undefined : checked(key)})).json;
+    return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, options)).json;
   }
 
   /** Deletes something. Returns false if it does not exist, for example after a lost answer. */
   async #delete(path, options) {
     try {
-      await this.#ask('DELETE', path, options);
+      await this.#ask('DELETE', path, {}, options);
     } catch (error) {
       if (error.code !== 'not-found') throw error;
       return false;
@@ -218,9 +218,9 @@ export class Client {
     return true;
   }
 
-  async *#pages(path, name, {cursor, limit = 500, query = {}, ...options} = {}) {
+  async *#pages(path, name, {cursor, limit = 500, ...options} = {}, query = {}) {
     for (let hasMore = true; hasMore;) {
-      const answer = await this.#ask('GET', path, {...options, query: {...query, cursor, limit}}), {json} = answer, list = json?.[name];
+      const answer = await this.#ask('GET', path, {query: {...query, cursor, limit}}, options), {json} = answer, list = json?.[name];
       if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
       // A list with the same cursor again would have no end.
       if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');
@@ -231,9 +231,10 @@ export class Client {
 
   /**
    * The answer to a request, with retries. `check` reads the answer; if it throws a temporary
-   * error, there is another attempt.
+   * error, there is another attempt. The last argument has the caller's options.
    */
-  async #ask(method, path, {query = {}, text: body, key, deadline = this.#deadline, signal, check} = {}) {
+  async #ask(method, path, {query = {}, text: body, key, check}, {deadline = this.#deadline, signal, ...others} = {}) {
+    refuse(others);
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
@@ -277,8 +278,8 @@ function batches(texts) {
 /** Whether another attempt may succeed, without a second effect. */
 function mayRepeat(error, isRepeatable) {
   if (error instanceof UnreachableError) return isRepeatable || !error.wasSent;
-  // A request that is refused with 429 has had no effect.
-  return error.isTransient && (isRepeatable || error.status === 429);
+  // A request that the server refuses with 429 has had no effect.
+  return error.isTransient && (isRepeatable || (error instanceof ProblemError && error.status === 429));
 }
 
 const unexpected = (answer, expected) => new InterferenceError('unexpectedBody', expected, answer);

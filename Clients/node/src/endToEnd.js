@@ -1,12 +1,13 @@
 // End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the format.
 
+import {AsyncLocalStorage} from 'node:async_hooks';
 import {
   ECDH, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
   randomBytes, sign, verify,
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {nameIn} from './wire.js';
+import {isObject, nameIn, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -180,6 +181,9 @@ export class DeviceKey {
   }
 }
 
+const isPin = pin => isObject(pin) && typeof pin.account === 'string' && isObject(pin.keys)
+  && Object.values(pin.keys).every(key => isObject(key) && key.signing?.length === POINT && /^(trusted|missing|distrusted)$/.test(key.state));
+
 /**
  * The device keys that this backend has seen. After each call that has reported changes, store
  * `values`, which is JSON.
@@ -189,7 +193,11 @@ export class Pins {
   /** The keys that were read before, by their texts: a key's verification costs two key agreements. */
   #keys = new Map();
 
-  constructor(values = {}, {trustsFirstContact = true} = {}) {
+  constructor(values = {}, {trustsFirstContact = true, ...others} = {}) {
+    refuse(others);
+    for (const [user, pin] of Object.entries(values ?? {})) {
+      if (!isPin(pin)) throw new TypeError(`the pins of '${user}' are damaged: values must be those that the pins had`);
+    }
     // The object has no prototype, because users choose their names, such as `constructor`.
     this.values = Object.assign(Object.create(null), values);
     this.#trustsFirstContact = trustsFirstContact;
@@ -277,19 +285,38 @@ export class Pins {
   }
 }
 
+/**
+ * Removes the changes of checks from pins, so that the next check finds them again. Newer changes
+ * of other calls remain.
+ */
+function undo({values}, changes) {
+  for (const {user, kind, key} of [...changes].reverse()) {
+    const name = user.toLowerCase(), known = values[name]?.keys ?? {}, isTrusted = known[key]?.state === 'trusted';
+    if (kind === 'missing' && known[key]?.state === 'missing') known[key].state = 'trusted';
+    if (kind === 'returned' && isTrusted) known[key].state = 'missing';
+    if ((kind === 'first' || kind === 'added') && isTrusted) delete known[key];
+    if (kind === 'first' && Object.keys(known).length === 0) delete values[name];
+  }
+}
+
 /** Encrypts payloads of one sender. */
 export class Encryption {
   #changed;
+  /** The end of the last report: no call may send before another has reported its changes. */
+  #reported = Promise.resolve();
+  #isReporting = new AsyncLocalStorage();
   #contexts = new Map();
   /** The shared secrets of the sender's key with each device's key, by device. */
   #shared = new Map();
 
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent. `send` and `encrypted` call it once with all changes. `prepare` calls it once
-   * for each user, since another call may send meanwhile.
+   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * once with all changes. `prepare` calls it once for each user, since another call may send
+   * meanwhile.
    */
-  constructor(key, pins = new Pins(), {changed} = {}) {
+  constructor(key, pins = new Pins(), {changed, ...others} = {}) {
+    refuse(others);
     this.key = key;
     this.pins = pins;
     this.#changed = changed;
@@ -312,7 +339,8 @@ export class Encryption {
    * Makes the key agreements for recipients ahead. If you call it at the start and then every half
    * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
    */
-  async prepare(client, to, {app = 'default'} = {}) {
+  async prepare(client, to, {app = 'default', ...others} = {}) {
+    refuse(others);
     for (const {key} of await this.#recipients(client, to, app, {pauses: true})) {
       if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
     }
@@ -327,38 +355,57 @@ export class Encryption {
   }
 
   async #recipients(client, to, app, {pauses = false} = {}) {
-    const recipients = [], changes = [];
-    let reported = 0;
-    const report = async () => {
-      const found = changes.slice(reported);
-      reported = changes.length;
-      if (found.length > 0) await this.#changed?.(found);
-    };
+    const recipients = [], changes = [], users = [];
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
-      const users = await client.deviceKeys(expression, {app}), named = nameIn(expression);
+      const found = await client.deviceKeys(expression, {app}), name = nameIn(expression);
       // The server lists no users without devices, so only those that are named can be reported.
-      if (users.length === 0 && named) changes.push({user: named, kind: 'skipped', key: null});
+      if (found.length === 0 && name) users.push({name});
+      users.push(...found);
+    }
+    // Another call may send during a pause, so the changes are reported first.
+    for (const group of pauses ? users.map(user => [user]) : [users]) {
+      const checked = await this.#inTurn(() => this.#check(group));
+      recipients.push(...checked.recipients);
+      changes.push(...checked.changes);
+      if (pauses) await otherEvents();
+    }
+    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
+    return recipients;
+  }
+
+  /** The trusted devices of users, after the changes of their keys were reported. */
+  async #check(users) {
+    const recipients = [], changes = [];
+    try {
       for (const {name, account, keys} of users) {
-        const checked = this.pins.check(name, account, keys.filter(key => key !== null));
+        const checked = keys ? this.pins.check(name, account, keys.filter(key => key !== null)) : {recipients: [], changes: []};
         recipients.push(...checked.recipients);
         changes.push(...checked.changes);
         if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
-        if (!pauses) continue;
-        // Another call may send meanwhile, so the changes are reported first.
-        await report();
-        await otherEvents();
       }
+      if (changes.length > 0) await this.#changed?.([...changes]);
+    } catch (error) {
+      undo(this.pins, changes);
+      throw error;
     }
-    await report();
-    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return recipients;
+    return {recipients, changes};
+  }
+
+  /** Does `act` after those of earlier calls have ended. */
+  #inTurn(act) {
+    // A call within `changed` cannot wait for the end of `changed`.
+    if (this.#isReporting.getStore()) return act();
+    const turn = this.#reported.then(() => this.#isReporting.run(true, act));
+    this.#reported = turn.catch(() => {});
+    return turn;
   }
 
   /**
    * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
    * choose and never use again.
    */
-  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16)} = {}) {
+  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = {}) {
+    refuse(others);
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);

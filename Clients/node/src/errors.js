@@ -1,5 +1,5 @@
 /** The statuses after which the same request may succeed. */
-const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
+export const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
 
 /**
  * A failure of a call. `isTransient` says whether a later repetition may succeed. `idempotencyKey`
@@ -44,11 +44,11 @@ export class UnreachableError extends SealpostError {
 
 /**
  * An answer that is not the server's own answer to this request. docs/evidence/vectors explains
- * `kind`. The error is safe to log.
+ * `kind`. `retryAfter` is in seconds, or null. The error is safe to log.
  */
 export class InterferenceError extends SealpostError {
-  constructor(kind, expected, {status, path}) {
-    super(`${kind}: expected ${expected}, status ${status} of ${path}`, {kind, status, path});
+  constructor(kind, expected, {status, path, retryAfter = null}) {
+    super(`${kind}: expected ${expected}, status ${status} of ${path}`, {kind, status, path, retryAfter, isTransient: TRANSIENT.has(status)});
   }
 }
 

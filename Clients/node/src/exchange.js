@@ -4,6 +4,7 @@ import {randomInt} from 'node:crypto';
 
 import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
+import {refuse} from './wire.js';
 
 // The error of `fetch` about such a token would print it.
 const UNSENDABLE = /[^!-~]/, WRONG_TOKEN = 'the token has a line break, a space or a character that is not ASCII';
@@ -23,13 +24,18 @@ export class Exchange {
     fetch = globalThis.fetch, now = Date.now, makeToken = () => String(randomInt(GREATEST_TOKEN + 1)), ...others
   }) {
     // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
-    if (Object.keys(others).length > 0) throw new TypeError(`a client has no option ${Object.keys(others).join(', ')}`);
+    refuse(others);
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
+    if (base.username || base.password || base.search || base.hash) {
+      throw new TypeError("server: the server's URL has no user, no query and no fragment, such as https://push.example.com");
+    }
     if (base.protocol === 'http:' && !isLocal && !isInsecureAllowed) {
       throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
     }
-    if (signingKeys?.length === 0) throw new TypeError('signingKeys: the list is empty; give the keys that sign answers, or leave it out');
+    if (signingKeys !== undefined && !(Array.isArray(signingKeys) && signingKeys.length > 0)) {
+      throw new TypeError('signingKeys: give a list of the keys that sign answers, or leave it out');
+    }
     if (typeof token === 'string' && UNSENDABLE.test(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
     // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
@@ -94,7 +100,7 @@ export class Exchange {
    * server's is not read.
    */
   #checkHead(request, answer) {
-    const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path};
+    const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path, retryAfter: secondsOf(answer)};
     if (status >= 300 && status <= 399 && status !== 304) throw new InterferenceError('redirect', 'an answer', where);
     if (!echo) {
       // A load balancer without a working server sends such an answer.
@@ -120,7 +126,7 @@ export class Exchange {
   }
 
   #check(request, answer) {
-    const {status, body} = answer, where = {status, path: request.path};
+    const {status, body} = answer, where = {status, path: request.path, retryAfter: secondsOf(answer)};
     if (this.keys.length > 0) {
       const failure = signatureFailure(request, answer, {keys: this.keys, tolerance: this.signatureTolerance, now: this.now() / 1000});
       if (failure) throw new InterferenceError(failure, 'a signature by a pinned key over this answer to this request', where);

@@ -24,7 +24,7 @@ export function importKey(pinned) {
     const canonical = key.export({format: 'jwk'});
     return {id: sha256(JSON.stringify({crv, kty, x: canonical.x, y: canonical.y}), 'base64url'), algorithm, key};
   } catch (cause) {
-    throw new TypeError('keys: a public key cannot be read; give 32 bytes in base64url, or a JWK of Ed25519 or P-256', {cause});
+    throw new TypeError('signingKeys: a public key cannot be read; give 32 bytes in base64url, or a JWK of Ed25519 or P-256', {cause});
   }
 }
 

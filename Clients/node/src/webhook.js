@@ -4,7 +4,7 @@
 import {createHmac, timingSafeEqual} from 'node:crypto';
 
 import {InvalidMessageError} from './errors.js';
-import {isObject, read} from './wire.js';
+import {isObject, read, refuse} from './wire.js';
 
 /**
  * The keys in a `secretFile`, one in each line: `whsec_` and a key in base64, or any other text,
@@ -32,7 +32,8 @@ export class Webhook {
    * another, there are two lines, and either secret may have signed. `tolerance` is the largest
    * accepted age of a message in seconds.
    */
-  constructor(secrets, {tolerance = 300} = {}) {
+  constructor(secrets, {tolerance = 300, ...others} = {}) {
+    refuse(others);
     this.#keys = keysOf(secrets);
     this.#tolerance = tolerance;
   }
@@ -72,7 +73,8 @@ export class Webhook {
    * if `handle` has failed: the server then repeats the message. The ids of handled messages are
    * cached in memory, so after a restart `handle` may get a message again.
    */
-  listener(handle, {cachedIDs = 10_000} = {}) {
+  listener(handle, {cachedIDs = 10_000, ...others} = {}) {
+    refuse(others);
     const handled = new Map();
     const once = message => {
       const {id} = message;

@@ -6,8 +6,12 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const renamed = (object, rename, convert = value => value) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
 
-/** The JSON of a notification in a request. */
+/**
+ * The JSON of a notification in a request. Throws for times and numbers that JSON lacks: as null
+ * they would have the meaning of the default.
+ */
 export const textOf = notification => JSON.stringify(renamed(notification, upper, (value, name) => {
+  if ((typeof value === 'number' || value instanceof Date) && !Number.isFinite(Number(value))) throw new TypeError(`${name}: ${value} is no value of JSON`);
   if (name === 'to' && typeof value === 'string') return [value];
   return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
 }));
@@ -17,6 +21,15 @@ export const read = object => renamed(object, lower, (value, name) => {
   if (/(^|[a-z])At$|^Last/.test(name) && typeof value === 'string') return new Date(value);
   return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
 });
+
+/**
+ * Refuses options that do not exist: a misspelt `key` would have no effect, and a repeated call
+ * would send twice.
+ */
+export function refuse(others) {
+  const names = Object.keys(others);
+  if (names.length > 0) throw new TypeError(`there is no option ${names.join(', ')}`);
+}
 
 /**
  * The tag expression of one user. Throws for a name with characters that could change the

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, Encryption, InterferenceError, ProblemError, SenderKey, UnreachableError, user} from '../src/index.js';
+import {Client, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -121,6 +121,28 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   // If the server does not know the key that the request names, it signs with its first key.
   await assert.rejects(new Client({...options, signingKeys: [other]}).send({payload: 'x'}), {kind: 'signature'});
   await assert.rejects(new Client({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
+});
+
+test('an unsigned answer with the status of a temporary failure delays a call', async t => {
+  const server = await Server.start(t), {keys} = await (await fetch(`${server.url}/.well-known/sealpost-keys`)).json();
+  let count = 0;
+  const options = {server: server.url, token: server.token, signingKeys: keys, retryDelay: 1};
+  const firstly = status => async (url, init) => (count += 1) > 1 ? fetch(url, init)
+    : new Response('{}', {status, headers: {MyToken: String(init.headers.MyToken * 17 + 3), 'Retry-After': status === 503 ? '1' : '0'}});
+  for (const status of [408, 429, 502, 503, 507]) {
+    const start = performance.now();
+    count = 0;
+    await new Client({...options, fetch: firstly(status)}).send({payload: status});
+    assert.equal(count, 2);
+    // A timer may fire a little early.
+    if (status === 503) assert.ok(performance.now() - start >= 990);
+  }
+  // Without a key, an unsigned 429 does not prove that the request had no effect.
+  count = 0;
+  const call = new Client({...options, fetch: firstly(429)}).call('POST', '/api/notifications', {body: {Payload: 'x'}});
+  await assert.rejects(call, {kind: 'signature', status: 429, isTransient: true, attempts: 1});
+  count = 0;
+  await assert.rejects(new Client({...options, fetch: firstly(400)}).send({payload: 'x'}), {kind: 'signature', isTransient: false, attempts: 1});
 });
 
 test('an administrator manages users', async t => {
@@ -357,12 +379,43 @@ test('wrong settings and arguments are refused before a request', async () => {
   for (const wrong of [{server: 'push.example.com'}, {server: 'ftp://push.example.com'}, {server: 'http://push.example.com'}, {signingKeys: []}, {signingKeys: ['short']}, {keys: ['short']}]) {
     assert.throws(() => new Client({...options, ...wrong}), TypeError);
   }
+  for (const signingKeys of [[], 'A'.repeat(43), null, ['short']]) {
+    assert.throws(() => new Client({...options, signingKeys}), {name: 'TypeError', message: /^signingKeys: /});
+  }
+  for (const end of ['//u:p@push.example.com', '//:p@push.example.com', '//push.example.com?x', '//push.example.com/#x']) {
+    assert.throws(() => new Client({...options, server: `https:${end}`}), {name: 'TypeError', message: /^server: .* has no user/}, end);
+  }
   assert.doesNotThrow(() => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: true}));
   const publisher = new Client(options);
   for (const key of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {key}), TypeError);
   for (const id of ['7', 2 ** 53, 0.5, undefined]) await assert.rejects(publisher.recall(id), TypeError);
+  const bad = new Date('not a date');
+  for (const wrong of [{sendAt: bad}, {expiresIn: NaN}, {expiresIn: Infinity}, {payload: NaN}]) {
+    await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(Object.keys(wrong)[0])});
+    await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
+  }
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
+});
+
+test('unknown options of a call are refused before a request', async () => {
+  const publisher = new Client({server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')});
+  const other = {idempotencyKey: 'k'}, notification = {to: 'username:alice', payload: 'x'}, key = SenderKey.generate();
+  const encryption = new Encryption(key), stub = {deviceKeys: async () => [], send: (...all) => publisher.send(...all)};
+  for (const call of [
+    () => publisher.send(notification, other), () => publisher.sendMany([notification], other), () => publisher.send(notification, {timeout: 1000}),
+    () => publisher.send(notification, {check() {}}), () => publisher.recall(7, other), () => publisher.counts(7, other),
+    () => publisher.deliveries(7, other).next(), () => publisher.recipients(7, other).next(), () => publisher.events(other).next(),
+    () => publisher.tags('a', other), () => publisher.setTags('a', [], other), () => publisher.addUser('a', other), () => publisher.setDisabled('a', true, other),
+    () => publisher.deleteUser('a', other), () => publisher.devices('a', other).next(), () => publisher.status(other),
+    () => publisher.deviceKeys('username:a', other), () => publisher.call('POST', '/api/x', other), () => encryption.prepare(stub, 'username:a', other),
+  ]) {
+    await assert.rejects(call(), {name: 'TypeError', message: /^there is no option (idempotencyKey|timeout|check)$/}, String(call));
+  }
+  for (const make of [
+    () => new Pins({}, {trustFirstContact: false}), () => new Encryption(key, new Pins(), {change() {}}), () => encryption.encrypt('x', [], other),
+    () => new Webhook('x'.repeat(24), {tolerant: 1}), () => new Webhook('x'.repeat(24)).listener(() => {}, {cachedIds: 1}),
+  ]) assert.throws(make, {name: 'TypeError', message: /^there is no option/}, String(make));
 });
 
 test('a list without an end is refused', async t => {

@@ -144,6 +144,46 @@ test('nothing is sent without a trusted device, or if the caller objects', async
   assert.equal(publisher.sent.length, 0);
 });
 
+test('changes whose report has failed are reported again', async () => {
+  const phone = device(), tablet = device(2000), reports = [], pins = new Pins(), notification = {to: 'username:alice', payload: 'x'};
+  const publisher = publisherOf([]), listed = texts => { publisher.users = [{name: 'Alice', account: phone.account, keys: texts}]; };
+  let fails = true;
+  const encryption = new Encryption(SenderKey.generate(), pins, {changed: async changes => {
+    reports.push(changes.map(({kind}) => kind).join(' '));
+    // The pins of the change can be stored here.
+    assert.ok(pins.values.alice.keys[phone.key.id]);
+    if (fails) throw new Error('no');
+  }});
+  for (const [texts, kinds] of [[[phone.text], 'first'], [[phone.text, tablet.text], 'unapproved'], [[], 'missing skipped'], [[phone.text], 'returned']]) {
+    listed(texts);
+    const before = JSON.stringify(pins.values);
+    fails = true;
+    for (let count = 0; count < 2; count += 1) await assert.rejects(encryption.send(publisher, notification), /no/);
+    assert.equal(JSON.stringify(pins.values), before, kinds);
+    fails = false;
+    await (kinds === 'missing skipped' ? assert.rejects(encryption.send(publisher, notification), NoTrustedDeviceError) : encryption.send(publisher, notification));
+    assert.deepEqual(reports.splice(0), [kinds, kinds, kinds]);
+  }
+  // A distrust within a failed report remains.
+  pins.forget('alice');
+  const strict = new Encryption(SenderKey.generate(), pins, {changed: () => { pins.distrust('alice', phone.key.id); throw new Error('no'); }});
+  await assert.rejects(strict.send(publisher, notification), /no/);
+  await assert.rejects(encryption.send(publisher, notification), NoTrustedDeviceError);
+});
+
+test('no call sends before another has reported its changes', async () => {
+  const phone = device(), order = [], publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  publisher.send = async () => { order.push('sent'); };
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: async () => {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    order.push('reported');
+    // A call within the report does not wait for its end.
+    await encryption.send(publisher, {to: 'username:alice', payload: 'within'});
+  }});
+  await Promise.all([1, 2].map(payload => encryption.send(publisher, {to: 'username:alice', payload})));
+  assert.deepEqual(order, ['reported', 'sent', 'sent', 'sent']);
+});
+
 test('users who get nothing are reported before the others get the payload', async () => {
   const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
   const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
@@ -185,6 +225,17 @@ test('a key that is no key of this package, and an unknown one, are refused with
   assert.deepEqual({...pins.values}, {});
   pins.trust('alice', new DeviceKey(ofBrowser.text));
   for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
+});
+
+test('damaged pins are refused', () => {
+  const pins = new Pins();
+  pins.trust('alice', device().key);
+  const stored = JSON.stringify(pins.values);
+  for (const [old, changed] of [['"trusted"', '"yes"'], ['"signing":"', '"signing":"x'], ['"account"', '"Account"'], ['"state"', '"State"']]) {
+    assert.throws(() => new Pins(JSON.parse(stored.replace(old, changed))), {name: 'TypeError', message: /the pins of 'alice' are damaged/}, old);
+  }
+  for (const values of [stored, {trustsFirstContact: false}, {alice: null}, {alice: {account: 'A', keys: []}}]) assert.throws(() => new Pins(values), /damaged/);
+  assert.equal(JSON.stringify(new Pins(JSON.parse(stored)).values), stored);
 });
 
 test('a listed key is verified once', () => {

@@ -63,12 +63,13 @@ class Verifier:
     TOLERANCE = 300
 
     def __init__(self, keys: Iterable[str]):
+        keys = list(keys)
+        if not keys:
+            raise ValueError("signing_keys: there is no key to verify answers with")
         # The import is here because only clients with pinned keys need the package.
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
         self._keys = {thumbprint(key): Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key + "=")) for key in keys}
-        if not self._keys:
-            raise ValueError("there is no key to verify answers with")
 
     @property
     def accept_signature(self) -> str:

@@ -46,15 +46,14 @@ class Client:
     def __init__(
         self, server: str, token: Union[str, Callable[[], str], None] = None, *, user: Optional[Tuple[str, str]] = None,
         timeout: float = 10, deadline: float = 60, context: Optional[ssl.SSLContext] = None,
-        signing_keys: Iterable[str] = (), account: Optional[str] = None, is_insecure_allowed: bool = False,
+        signing_keys: Optional[Iterable[str]] = None, account: Optional[str] = None, is_insecure_allowed: bool = False,
     ):
         if (token is None) == (user is None):
             raise ValueError("a client needs either a token or a user")
         self._transport = Transport(server, context, is_insecure_allowed)
         self._token, self._user = token, user
         self._timeout, self._deadline = timeout, deadline
-        keys = list(signing_keys)
-        self._verifier = Verifier(keys) if keys else None
+        self._verifier = None if signing_keys is None else Verifier(signing_keys)
         self._account = account
 
     def __enter__(self) -> Client:

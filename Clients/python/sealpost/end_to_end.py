@@ -235,6 +235,23 @@ class Pins:
                 changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
         return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
+    def _undo(self, changes: Iterable[KeyChange]) -> None:
+        """Removes the changes of checks, so that the next check finds them again.
+
+        Newer changes of other calls remain.
+        """
+        for user, kind, key, _ in reversed(list(changes)):
+            known = self.values.get(user.lower(), {"keys": {}})["keys"]
+            state = known.get(key, {}).get("state")
+            if kind == "missing" and state == "missing":
+                known[key]["state"] = "trusted"
+            elif kind == "returned" and state == "trusted":
+                known[key]["state"] = "missing"
+            elif kind in ("first", "added") and state == "trusted":
+                del known[key]
+            if kind == "first" and not known:
+                self.forget(user)
+
 
 class NoTrustedDevice(SealpostError):
     """Raised if no device of the recipients is trusted; nothing was sent. `changes` say why."""
@@ -259,7 +276,8 @@ class Encryption:
     def send(self, client: Any, notification: Any, **options: Any) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
-        `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent.
+        `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent,
+        and the next call reports the changes again.
         All attempts of the call post the same text. A repeated call encrypts again, so the server refuses the
         same `key` as `idempotency-key-reused`. To repeat a call after a restart, store the payload of
         `encrypted`, and send that with `Client.send` and the key. If you use each key for one notification
@@ -288,16 +306,21 @@ class Encryption:
         changes: List[KeyChange] = []
         lists = [(expression, client.device_keys(expression, app=app)) for expression in ([to] if isinstance(to, str) else to or [])]
         with self._lock:
-            for expression, users in lists:
-                # The server lists no users without devices, so only those that are named can be reported.
-                if not users and is_user(expression):
-                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
-                for user in users:
-                    found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
-                    recipients += found
-                    changes += own if found else [*own, KeyChange(user.name, "skipped")]
-            if changes and self._changed:
-                self._changed(changes)
+            try:
+                for expression, users in lists:
+                    # The server lists no users without devices, so only those that are named can
+                    # be reported.
+                    if not users and is_user(expression):
+                        changes.append(KeyChange(expression[len("username:"):], "skipped"))
+                    for user in users:
+                        found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                        recipients += found
+                        changes += own if found else [*own, KeyChange(user.name, "skipped")]
+                if changes and self._changed:
+                    self._changed(list(changes))
+            except BaseException:
+                self.pins._undo(changes)
+                raise
         if not recipients:
             raise NoTrustedDevice(changes)
         return recipients

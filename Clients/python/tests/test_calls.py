@@ -88,6 +88,12 @@ class CallTests(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def test_no_keys_are_not_the_same_as_an_empty_list(self):
+        Client("https://push.example.com", "x", signing_keys=None)
+        for keys in ([], (), iter(())):
+            with self.subTest(keys), self.assertRaisesRegex(ValueError, "there is no key"):
+                Client("https://push.example.com", "x", signing_keys=keys)
+
     def test_an_answer_that_is_cut_anywhere_is_requested_again(self):
         whole = sent(b"POST / HTTP/1.1\r\nMyToken: 126322567\r\n\r\n")
         cut = [lambda request, length=length: [sent(request)[:length], None] for length in range(0, len(whole), 7)]

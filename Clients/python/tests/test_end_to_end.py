@@ -167,6 +167,46 @@ class Sending(unittest.TestCase):
         other.join()
         self.assertEqual(order, ["reported", "sent", "sent"])
 
+    def test_changes_whose_report_has_failed_are_reported_again(self):
+        phone, tablet = Device(), Device(at=2000)
+        approved = e2e.approve(tablet.text, phone.key, phone.signing)
+        client, pins, reports, fails = Client(), e2e.Pins(), [], True
+
+        def changed(changes):
+            reports.append(" ".join(change.kind for change in changes))
+            self.assertIn(phone.key.id, pins.values["alice"]["keys"])  # The pins of the change can be stored here.
+            if fails:
+                raise InterruptedError
+
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), pins, changed=changed)
+        notification = Notification("x", to="username:alice")
+        for texts, kinds in [
+            ([phone.text], "first"), ([phone.text, approved], "added"), ([approved], "missing"), ([phone.text, approved], "returned"),
+        ]:
+            client.users, before = {"alice": [UserKeys("Alice", "A" * 22, *texts)]}, json.dumps(pins.values)
+            fails = True
+            for act in (encryption.send, lambda client, notification: encryption.prepare(client, notification.to)):
+                with self.subTest(kinds), self.assertRaises(InterruptedError):
+                    act(client, notification)
+            self.assertEqual(json.dumps(pins.values), before)
+            fails = False
+            encryption.send(client, notification)
+            self.assertEqual((reports, len(client.sent)), ([kinds] * 3, 1))
+            reports.clear()
+            client.sent.clear()
+
+    def test_a_distrust_within_a_failed_report_remains(self):
+        phone, pins = Device(), e2e.Pins()
+        client = Client(alice=[UserKeys("alice", "A" * 22, phone.text)])
+
+        def changed(changes):
+            pins.distrust("alice", phone.key.id)
+            raise InterruptedError
+
+        with self.assertRaises(InterruptedError):
+            e2e.Encryption(e2e.SenderKey.generate(), pins, changed=changed).prepare(client, "username:alice")
+        self.assertEqual(pins.check("alice", "A" * 22, [phone.text]), ([], []))
+
     def test_nothing_is_sent_without_a_trusted_device(self):
         client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
         encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(trusts_first_contact=False))

@@ -56,7 +56,6 @@ class GuideTests(unittest.TestCase):
             secret.write_text(OLD)
             with_device(server)
             sender = pathlib.Path(folder, "sender.pem")
-            sender.write_bytes(end_to_end.SenderKey.generate().pem())
             for page in ("docs/backends.md", "Clients/python/README.md", "docs/end-to-end.md"):
                 names, output = {}, io.StringIO()
                 if page == "docs/end-to-end.md":
@@ -72,6 +71,8 @@ class GuideTests(unittest.TestCase):
                     if "(prepare)" in thread.name:
                         thread.join()
                 names["client"].close()
+                if page == "Clients/python/README.md":
+                    self.assertEqual(sender.stat().st_mode & 0o777, 0o600)
                 self.assertRegex(output.getvalue(), PRINTED[page])
                 if "read" in names:
                     payload = names["encryption"].encrypt("x", [end_to_end.Recipient("alice", names["key"])])

@@ -6,6 +6,7 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -46,6 +47,8 @@ public final class Encryption {
     private final SenderKey key;
     private final Pins pins;
     private final Consumer<List<KeyChange>> changed;
+    /** Held while pins change, until the change is reported: no other thread may send before. */
+    private final Object lock = new Object();
     private final Map<String, Context> contexts = new ConcurrentHashMap<>();
     /** The agreements of the sender's key with the devices' keys, by the ids of devices. */
     private final Map<String, byte[]> shared = new ConcurrentHashMap<>();
@@ -66,7 +69,8 @@ public final class Encryption {
 
     /**
      * @param changed is called with the changes of keys before anything is sent, for example to
-     * store the pins and to tell somebody; if it throws, nothing is sent
+     * store the pins and to tell somebody; if it throws, nothing is sent, and the next call reports
+     * the changes again
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
         this.key = key;
@@ -122,22 +126,32 @@ public final class Encryption {
     private List<Recipient> recipients(Client client, String app, Collection<String> to) {
         List<Recipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
-        for (String expression : to) {
-            List<UserKeys> users = client.deviceKeys(expression, app);
-            String name = Notification.nameIn(expression);
-            // The server lists no users without devices, so only those that are named can be
-            // reported.
-            if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
-            for (UserKeys user : users) {
-                Pins.Checked checked = pins.check(user.name, user.account, user.keys);
-                recipients.addAll(checked.recipients);
-                changes.addAll(checked.changes);
-                if (checked.recipients.isEmpty()) changes.add(new KeyChange(user.name, KeyChange.Kind.SKIPPED, null, null));
+        Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
+        for (String expression : to) lists.put(expression, client.deviceKeys(expression, app));
+        synchronized (lock) {
+            try {
+                lists.forEach((expression, users) -> check(expression, users, recipients, changes));
+                if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
+            } catch (Throwable error) {
+                pins.undo(changes);
+                throw error;
             }
         }
-        if (!changes.isEmpty()) changed.accept(changes);
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
         return recipients;
+    }
+
+    /** Adds the trusted devices of an expression's users, and the changes of their keys. */
+    private void check(String expression, List<UserKeys> users, List<Recipient> recipients, List<KeyChange> changes) {
+        String name = Notification.nameIn(expression);
+        // The server lists no users without devices, so only those that are named can be reported.
+        if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
+        for (UserKeys user : users) {
+            Pins.Checked checked = pins.check(user.name, user.account, user.keys);
+            recipients.addAll(checked.recipients);
+            changes.addAll(checked.changes);
+            if (checked.recipients.isEmpty()) changes.add(new KeyChange(user.name, KeyChange.Kind.SKIPPED, null, null));
+        }
     }
 
     /**

@@ -192,6 +192,24 @@ public final class Pins {
         return checked;
     }
 
+    /**
+     * Removes the changes of checks, so that the next check finds them again. Newer changes of
+     * other calls remain.
+     */
+    synchronized void undo(List<KeyChange> changes) {
+        for (int index = changes.size() - 1; index >= 0; index--) {
+            KeyChange change = changes.get(index);
+            Account account = users.get(lower(change.user));
+            Pin pin = account == null ? null : account.keys.get(change.key);
+            if (account == null || pin == null) continue;
+            boolean isTrusted = pin.state.equals(TRUSTED);
+            if (change.kind == Kind.MISSING && pin.state.equals(MISSING)) pin.state = TRUSTED;
+            else if (change.kind == Kind.RETURNED && isTrusted) pin.state = MISSING;
+            else if ((change.kind == Kind.FIRST || change.kind == Kind.ADDED) && isTrusted) account.keys.remove(change.key);
+            if (account.keys.isEmpty()) users.remove(lower(change.user));
+        }
+    }
+
     /** Trusts new keys that trusted devices have approved, and reports all new keys. */
     private static void approve(String user, Collection<DeviceKey> keys, Map<String, Pin> known, List<KeyChange> changes) {
         Map<String, byte[]> trusted = new HashMap<>();

@@ -206,6 +206,64 @@ final class EndToEndTests {
         }
     }
 
+    public static void changesWhoseReportHasFailedAreReportedAgain() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        DeviceKey tablet = device(ACCOUNT, 2000);
+        Pins pins = new Pins();
+        List<String> seen = new ArrayList<>();
+        boolean[] fails = {true};
+        Encryption encryption = new Encryption(SENDER, pins, changes -> {
+            for (KeyChange change : changes) seen.add(change.kind.name());
+            that(pins.json().contains(phone.id()), "the pins of the change can be stored here");
+            if (fails[0]) throw new IllegalStateException("no");
+        });
+        Notification notification = Notification.of("x").to(Notification.user("Alice"));
+        DeviceKey[][] lists = {{phone}, {phone, tablet}, {tablet}, {phone, tablet}};
+        List<String> kinds = List.of("FIRST", "UNAPPROVED", "MISSING", "RETURNED");
+        for (int step = 0; step < lists.length; step++) {
+            if (step == 2) pins.trust("Alice", tablet);
+            Script.Step keys = keys("Alice", lists[step]);
+            String before = pins.json();
+            try (Script script = new Script(keys, keys, keys, Script.Seen::sent)) {
+                fails[0] = true;
+                for (int count = 0; count < 2; count++) {
+                    fails(IllegalStateException.class, () -> encryption.send(script.client(), notification));
+                }
+                equal(pins.json(), before);
+                fails[0] = false;
+                encryption.send(script.client(), notification);
+            }
+            equal(seen, Collections.nCopies(3, kinds.get(step)));
+            seen.clear();
+        }
+    }
+
+    public static void noThreadSendsBeforeAnotherHasReportedItsChanges() throws Exception {
+        Script.Step keys = keys("alice", device(ACCOUNT, 1000));
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        Script.Step sent = request -> {
+            order.add("sent");
+            return request.sent();
+        };
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        try (Script script = new Script(keys, keys, sent, sent)) {
+            Encryption[] encryption = new Encryption[1];
+            Thread other = new Thread(() -> encryption[0].send(script.client(), notification));
+            encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
+                other.start();
+                try {
+                    other.join(500);
+                } catch (InterruptedException error) {
+                    throw new IllegalStateException(error);
+                }
+                order.add("reported");
+            });
+            encryption[0].send(script.client(), notification);
+            other.join();
+            equal(order, List.of("reported", "sent", "sent"));
+        }
+    }
+
     public static void usersWhoGetNothingAreReportedBeforeTheOthersGetIt() throws Exception {
         Script.Step nobody = request -> request.answer(200, "{\"Users\":[]}");
         List<Script.Step> steps = new ArrayList<>();
