@@ -28,7 +28,7 @@ trap 'rm -f "$answer"' EXIT
 # Retries after a timeout and after 408, 429, 500, 502, 503 and 504. Curl reads the token from its input, since other users can
 # see a program's arguments.
 printf 'Authorization: Bearer %s' "$SEALPOST_TOKEN" | curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
-    --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
+    --noproxy 'localhost,127.0.0.1,::1' --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
     --header @- --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
     --data "{\"Payload\": \"$text\", \"To\": [\"username:$2\"]}" "$1/api/notifications" || {
     code=$?

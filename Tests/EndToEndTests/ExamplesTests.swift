@@ -35,7 +35,8 @@ import Testing
                 "\(Self.examples)/\(name)",
                 [server, user, text],
                 in: self.folder.path,
-                environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin"]
+                // A proxy would get the token in clear; nobody listens at this one.
+                environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin", "http_proxy": "http://127.0.0.1:9"]
             ).end()
         }
         let sent = try await publish(to: "alice", with: token, at: address)
