@@ -13,6 +13,7 @@ using System.Runtime.Serialization;
 using System.Runtime.Serialization.Json;
 using System.Security.Cryptography;
 using System.Text;
+using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -38,6 +39,13 @@ static class Publish {
     static readonly HttpClient http = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false }) {
         Timeout = TimeSpan.FromSeconds(10), MaxResponseContentBufferSize = 16 << 20,
     };
+
+    /// The tag expression of one user. With other characters the name could be read as an expression,
+    /// such as `alice || username:bob`.
+    static string User(string name) {
+        if (!Regex.IsMatch(name, @"\A[A-Za-z0-9_@#+.-]{1,100}\z")) throw new ArgumentException($"'{name}' is not the name of a user");
+        return "username:" + name;
+    }
 
     /// Posts a notification. All attempts have the same key, so the server sends it once.
     static async Task<Sent> Send(string server, string token, string key, Notification notification, DateTime deadline) {
@@ -107,7 +115,7 @@ static class Publish {
 
     static async Task Run(string[] arguments) {
         foreach (var text in arguments.Skip(2)) {
-            var notification = new Notification { Payload = text, To = new[] { "username:" + arguments[1] } };
+            var notification = new Notification { Payload = text, To = new[] { User(arguments[1]) } };
             var token = Environment.GetEnvironmentVariable("SEALPOST_TOKEN");
             var sent = await Send(arguments[0], token, Guid.NewGuid().ToString(), notification, DateTime.UtcNow.AddMinutes(1));
             Console.WriteLine($"/api/notifications/{sent.Id}");

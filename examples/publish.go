@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -37,11 +38,23 @@ type Problem struct {
 
 func (problem Problem) Error() string { return problem.Type + ": " + problem.Detail }
 
+var name = regexp.MustCompile(`^[A-Za-z0-9_@#+.-]{1,100}$`)
+
 var client = http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 	return http.ErrUseLastResponse
 }}
 
-// Send posts a notification. All attempts have the same key, so the server sends it once.
+// User is the tag expression of one user. With other characters the name could be read as an
+// expression, such as `alice || username:bob`.
+func User(user string) (string, error) {
+	if !name.MatchString(user) {
+		return "", fmt.Errorf("%q is not the name of a user", user)
+	}
+	return "username:" + user, nil
+}
+
+// Send posts a notification. All attempts have the same key, so the server sends it once. If the
+// caller can repeat the call, the error names the key.
 func Send(server, token, key string, notification Notification, deadline time.Time) (Sent, error) {
 	body, err := json.Marshal(notification)
 	if err != nil {
@@ -63,8 +76,11 @@ func Send(server, token, key string, notification Notification, deadline time.Ti
 			delay = 30_000
 		}
 		pause := time.Duration(delay/2+random(delay/2+1))*time.Millisecond + wait
-		if err == nil || wait < 0 || time.Now().Add(pause).After(deadline) {
+		if err == nil || wait < 0 {
 			return sent, err
+		}
+		if time.Now().Add(pause).After(deadline) {
+			return sent, fmt.Errorf("%w (repeat with the key %s)", err, key)
 		}
 		time.Sleep(pause)
 	}
@@ -122,12 +138,17 @@ func random(limit int64) int64 {
 }
 
 func main() {
+	user, err := User(os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	for _, text := range os.Args[3:] {
 		key := fmt.Sprintf("%x-%x", random(1<<62), random(1<<62))
-		notification := Notification{Payload: text, To: []string{"username:" + os.Args[2]}}
+		notification := Notification{Payload: text, To: []string{user}}
 		sent, err := Send(os.Args[1], os.Getenv("SEALPOST_TOKEN"), key, notification, time.Now().Add(time.Minute))
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err, "(repeat with the key", key+")")
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		fmt.Printf("/api/notifications/%d\n", sent.Id)

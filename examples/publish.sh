@@ -7,9 +7,18 @@
 # The token is a publisher's, with the scope `send`: sealpost token create NAME --scope send
 set -eu
 [ $# -eq 3 ] || { echo "usage: $0 SERVER USER TEXT" >&2; exit 64; }
+is_safe=no
 case $1 in
-https://* | http://localhost:* | http://127.0.0.1:* | http://\[::1\]:*) ;;
-*) echo "$1: http sends the token in clear: use https" >&2; exit 64 ;;
+# The host of http://localhost:1@example.com is example.com.
+http://*@*) ;;
+https://* | http://localhost | http://localhost:* | http://127.0.0.1 | http://127.0.0.1:* | http://\[::1\] | http://\[::1\]:*)
+    is_safe=yes ;;
+esac
+[ $is_safe = yes ] || { echo "$1: http sends the token in clear: use https" >&2; exit 64; }
+# With other characters the name could be read as an expression, such as `alice || username:bob`.
+characters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@#+.-
+case $2 in
+"" | *[!$characters]*) echo "$2: this is not the name of a user" >&2; exit 64 ;;
 esac
 
 # Escapes the two characters that JSON does not allow in a line of text.
@@ -19,7 +28,7 @@ trap 'rm -f "$answer"' EXIT
 # Retries after a timeout and after 408, 429, 500, 502, 503 and 504. Curl reads the token from its input, since other users can
 # see a program's arguments.
 printf 'Authorization: Bearer %s' "$SEALPOST_TOKEN" | curl --silent --show-error --fail-with-body --output "$answer" --write-out '%header{location}\n' \
-    --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
+    --noproxy 'localhost,127.0.0.1,::1' --max-time 20 --retry 5 --retry-connrefused --retry-max-time 120 \
     --header @- --header "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)" \
     --data "{\"Payload\": \"$text\", \"To\": [\"username:$2\"]}" "$1/api/notifications" || {
     code=$?

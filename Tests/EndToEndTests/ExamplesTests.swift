@@ -35,7 +35,8 @@ import Testing
                 "\(Self.examples)/\(name)",
                 [server, user, text],
                 in: self.folder.path,
-                environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin"]
+                // A proxy would get the token in clear; nobody listens at this one.
+                environment: ["SEALPOST_TOKEN": token, "PATH": "/usr/bin:/bin", "http_proxy": "http://127.0.0.1:9"]
             ).end()
         }
         let sent = try await publish(to: "alice", with: token, at: address)
@@ -53,8 +54,16 @@ import Testing
         #expect(unknown.errors.contains("unknown-user"), "\(unknown.errors)")
         #expect(try await publish(to: "alice", with: "spt_none", at: address).code != 0)
         // No example sends a token in clear to another machine.
-        let clear = try await publish(to: "alice", with: token, at: "http://192.0.2.1")
-        #expect(clear.code != 0 && clear.errors.contains("http sends the token in clear"), "\(clear.errors)")
+        for server in ["http://192.0.2.1", "http://localhost:1@192.0.2.1:80"] {
+            let clear = try await publish(to: "alice", with: token, at: server)
+            #expect(clear.code != 0 && clear.errors.contains(/clear|address|URL/), "\(server): \(clear.errors)")
+        }
+        // The examples accept an address of the own machine without a port, and then check the name.
+        for user in ["alice || username:paul", #"alice", "username:paul"#, ""] {
+            let refused = try await publish(to: user, with: token, at: "http://localhost")
+            let isRefused = refused.errors.contains("not the name of a user")
+            #expect(refused.code != 0 && isRefused, "\(user): \(refused.errors)")
+        }
         #expect(await daemon.terminate() == 0)
     }
 

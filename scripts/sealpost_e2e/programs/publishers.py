@@ -35,6 +35,9 @@ def run(options):
                 refused = publish(command, address, token, "nobody", "x")
                 if refused.returncode == 0 or "urn:sealpost:problem:unknown-user" not in refused.stderr:
                     raise SystemExit(f"{language}: {refused.stdout}{refused.stderr}")
+                require("repeat" not in refused.stderr, f"{language}: {refused.stderr}")
+                expression = publish(command, address, token, f"{language} || username:paul", "x")
+                require(expression.returncode != 0 and "not the name of a user" in expression.stderr, f"{language}: {expression.stdout}{expression.stderr}")
                 clear = publish(command, "http://192.0.2.1", token, language, "x")
                 require(clear.returncode != 0 and "http sends the token in clear" in clear.stderr, f"{language}: {clear.stdout}{clear.stderr}")
                 proxy.close()

@@ -61,11 +61,17 @@ final class EndToEnd {
         return keys == null ? options : options.deviceKey(keys.key());
     }
 
+    /** The text of a clear payload; null with a sender key, since the server could have written it. */
+    static @Nullable String clearText(NotificationItem item) {
+        return SENDERS.isEmpty() ? item.text() : null;
+    }
+
     /** The text of a notification; null if the app shows its placeholder. */
     static @Nullable String text(PushClient client, Store store, NotificationItem item) throws PushClientException {
+        if (SENDERS.isEmpty()) return item.text();
         DeviceKeys keys = keys(store);
-        if (!item.isEndToEnd()) return item.text();
         try {
+            // Refuses a clear payload, too.
             return keys == null ? null : client.openPayload(item, keys, SENDERS).payload().string();
         } catch (UnreadablePayloadException unreadable) {
             return null;

@@ -127,7 +127,7 @@ public final class MessagesActivity extends Activity {
     }
 
     private String text(NotificationItem item) {
-        String text = item.text();
+        String text = EndToEnd.clearText(item);
         return text == null ? getString(R.string.something_to_read) : text;
     }
 
