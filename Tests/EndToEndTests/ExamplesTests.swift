@@ -58,7 +58,8 @@ import Testing
             let clear = try await publish(to: "alice", with: token, at: server)
             #expect(clear.code != 0 && clear.errors.contains(/clear|address|URL/), "\(server): \(clear.errors)")
         }
-        // The examples accept an address of the own machine without a port, and then check the name.
+        // The examples accept an address of the own machine without a port, and then check the
+        // name.
         for user in ["alice || username:paul", #"alice", "username:paul"#, ""] {
             let refused = try await publish(to: user, with: token, at: "http://localhost")
             let isRefused = refused.errors.contains("not the name of a user")
