@@ -2020,10 +2020,10 @@ export class PushClient {
    * belong to one user only.
    *
    * `id` is the `Account` of the token's session. Without an id, the first answer determines the
-   * account whose answers the client accepts.
+   * account whose answers the client accepts. `expiresAt` is a date, or the session's `ExpiresAt`.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
-    await this.#use(token, {account, id, expiresAt}, this.#api.deadline());
+    await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
   async #use(token, {account, id, expiresAt}, deadline) {

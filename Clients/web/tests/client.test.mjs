@@ -278,6 +278,18 @@ test('a client without its page renews the token, with the address that the page
   }
 });
 
+test('useToken takes the end of the token as a date or as the text of the server', async t => {
+  const server = new FakeServer(), now = 1_800_000_000_000, text = new Date(now + 30_000).toISOString();
+  let count = 0;
+  const push = await clientOf(t, server, {isIn: false, now: () => now, token: () => { count += 1; return 'spt_first'; }});
+  for (const [expiresAt, renewals] of [[null, 0], [new Date(text), 1], [text, 1]]) {
+    count = 0;
+    await push.useToken('spt_first', {account: 'alice', expiresAt});
+    await push.sync();
+    assert.equal(count, renewals, `${expiresAt}`);
+  }
+});
+
 test('a provider that fails or gives nothing is an error of the client', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   server.tokens.clear();
