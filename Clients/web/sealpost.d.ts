@@ -193,7 +193,7 @@ export interface Interference {
 
 export type Advice =
   | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'storage' | 'unavailable'
-  | 'pushService' | 'keyReplaced';
+  | 'pushService' | 'keyReplaced' | 'app';
 
 /** Texts for users, by the `advice` of an error. */
 export const ADVICE: Record<Advice, string>;

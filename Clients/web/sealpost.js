@@ -33,8 +33,15 @@ export const ADVICE = {
   proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
   storage: 'This browser cannot store messages. Make some room, then try again.',
   unavailable: 'This browser cannot do this.',
+  app: 'This app has a fault. Tell our support.',
   keyReplaced: 'Somebody has changed the keys of this device at our server. Tell our support.',
   pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
+};
+
+/** The advice for errors whose code is no advice. The last five are faults of the app. */
+const ADVICE_OF_CODE = {
+  unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', closed: 'app', notRegistered: 'app', invalidServer: 'app', insecureServer: 'app',
+  noSignatureKeys: 'app',
 };
 
 /** The advice for each kind of interference. */
@@ -88,7 +95,7 @@ export class PushClientError extends Error {
       return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
     }
     if (this.reason === 'pushService') return 'pushService';
-    const advice = {unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', notRegistered: 'unavailable'}[this.code] ?? this.code;
+    const advice = ADVICE_OF_CODE[this.code] ?? this.code;
     return advice in ADVICE ? advice : 'refused';
   }
 

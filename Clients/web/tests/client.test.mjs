@@ -1263,7 +1263,7 @@ test('topics, a test push, a code and a new password', async t => {
   await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
   await push.signInWithCode('the code');
   assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
-  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'unavailable'});
+  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app'});
   const device = await push.register({tags: ['news']});
   server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
   await push.joinTopic('weather:Berlin');
@@ -1409,7 +1409,7 @@ test('http is for this machine, and without pinned keys', async () => {
   for (const server of ['https://push.example', 'https://127.0.0.1:1', 'https://localhost']) await open(server, signatures);
   for (const host of ['127.0.0.1:8080', '127.255.0.9', '127.1', '[::1]:1', '[0:0:0:0:0:0:0:1]', 'LOCALHOST:1', 'localhost/path']) {
     await open(`http://${host}`, 'unsigned');
-    await assert.rejects(open(`http://${host}`, signatures), {code: 'insecureServer'}, host);
+    await assert.rejects(open(`http://${host}`, signatures), {code: 'insecureServer', advice: 'app'}, host);
   }
   for (const host of [
     'push.example', '128.0.0.1', '127.0.0.1.example', 'localhost.example', '127.0.0.1@push.example', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', 'x.localhost',
@@ -1448,7 +1448,7 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
-  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'refused'});
+  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'app'});
 });
 
 test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
