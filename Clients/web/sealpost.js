@@ -994,10 +994,13 @@ class Conversation {
   }
 }
 
-/** The value of a promise; throws `offline` at the deadline, since a promise may never settle. */
-async function within(deadline, promise, message) {
+/**
+ * The value of a promise; throws an error with the given code at the deadline, since a promise may
+ * never settle.
+ */
+async function within(deadline, promise, message, code = 'offline') {
   let timer;
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(offline(message)), Math.max(0, deadline - Date.now())); });
+  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new PushClientError(code, message)), Math.max(0, deadline - Date.now())); });
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -1063,20 +1066,21 @@ function storeFailure(error) {
  * transaction waits for cryptography, because values are encrypted before it begins.
  *
  * Browsers close connections, such as those of pages in the background: the next transaction opens
- * a new connection.
+ * a new connection. Browsers also leave out events, so each transaction has a timeout in seconds.
  */
 export class IndexedStore {
-  #name; #connection = null; #isClosed = false; #reads = null;
+  #name; #timeout; #connection = null; #isClosed = false; #reads = null;
 
-  static async open(name) {
-    const store = new IndexedStore(name);
-    await store.#connect();
+  static async open(name, timeout = DEFAULTS.timeout / 2) {
+    const store = new IndexedStore(name, timeout);
+    await store.head();
     return store;
   }
 
   /** Use `open` instead. */
-  constructor(name) {
+  constructor(name, timeout) {
     this.#name = name;
+    this.#timeout = timeout;
   }
 
   async head() {
@@ -1173,7 +1177,7 @@ export class IndexedStore {
       opening.onblocked = () => fail(new PushClientError('storage', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
-        database.onclose = forget;
+        database.addEventListener('close', forget);
         database.onversionchange = () => {
           database.close();
           forget();
@@ -1191,22 +1195,41 @@ export class IndexedStore {
 
   /** Runs a transaction, and again on a new connection if the first one was closed. */
   async #transact(mode, body, durability = 'strict') {
+    const deadline = Date.now() + this.#timeout * 1000;
     for (const isLast of [false, true]) {
-      const connection = this.#connect(), database = await connection;
+      const connection = this.#connect(), limited = promise => within(deadline, promise, 'The browser has not answered for its database in time.', 'storage');
       try {
-        return await new Promise((done, fail) => {
-          let result;
-          const transaction = database.transaction('rows', mode, {durability});
-          transaction.oncomplete = () => done(result);
-          transaction.onabort = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
-          body(transaction.objectStore('rows'), value => { result = value; });
-        });
+        const database = await limited(connection);
+        return await limited(transactionOf(database, mode, body, durability));
       } catch (error) {
-        if (isLast || !LOST_CONNECTION.includes(error?.name)) throw storeFailure(error);
-        if (this.#connection === connection) this.#connection = null;
-        database.close();
+        const isLost = LOST_CONNECTION.includes(error?.name);
+        // A connection without an answer is not used again.
+        if ((isLost || error instanceof PushClientError) && this.#connection === connection) this.#connection = null;
+        connection.then(database => { if (this.#connection !== connection) database.close(); }, () => {});
+        if (isLast || !isLost) throw storeFailure(error);
       }
     }
+  }
+}
+
+/**
+ * The result of a transaction. If the browser deletes the database, the connection's `close` may be
+ * the only event.
+ */
+async function transactionOf(database, mode, body, durability) {
+  let lose;
+  try {
+    return await new Promise((done, fail) => {
+      let result;
+      const transaction = database.transaction('rows', mode, {durability});
+      lose = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
+      transaction.oncomplete = () => done(result);
+      transaction.onabort = lose;
+      database.addEventListener('close', lose);
+      body(transaction.objectStore('rows'), value => { result = value; });
+    });
+  } finally {
+    database.removeEventListener('close', lose);
   }
 }
 
@@ -3603,10 +3626,10 @@ export class PushClient {
   }
 }
 
-async function storeOf({store, name}) {
+async function storeOf({store, name, timeout = DEFAULTS.timeout}) {
   if (store) return store;
   if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
-  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
+  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost', timeout / 2);
 }
 
 let policy;

@@ -1459,6 +1459,21 @@ test('a sign-out after the browser has deleted the database is not confirmed, an
   assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
 });
 
+test('a transaction without an event ends at the end of its connection, or at its timeout', {timeout: 10_000}, async t => {
+  const {push, faults} = await keeper(t), store = await IndexedStore.open('sealpost', 0.05);
+  faults.isSilent = true;
+  // The transaction is lost first, and then no connection opens.
+  for (const call of [store.head(), store.head()]) await assert.rejects(call, {code: 'storage', advice: 'storage'});
+  await assert.rejects(store.head(), {code: 'storage'});
+  await assert.rejects(IndexedStore.open('another', 0.05), {code: 'storage'});
+  const syncing = push.sync();
+  await new Promise(next => setImmediate(next));
+  faults.isSilent = false;
+  assert.notEqual((await store.head()).revision, 0);
+  faults.clear();
+  await assert.rejects(syncing, {code: 'signedOut'});
+});
+
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;
   faults.open = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
