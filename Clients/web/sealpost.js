@@ -3268,7 +3268,8 @@ export class PushClient {
   async *events({signal, silence = 45} = {}) {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
-    let last = null, ring = () => {}, hear = () => {};
+    // `change` is the number of the last change of the inbox that the reading tab has seen.
+    let last = null, change = null, ring = () => {}, hear = () => {};
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3278,11 +3279,13 @@ export class PushClient {
     };
     channel.onmessage = ({data}) => {
       hear();
+      change = data.change ?? change;
       if (Number.isSafeInteger(data.id)) give({id: data.id});
     };
     const lead = async ending => {
-      for await (const event of this.#streams(() => last, ending, silence)) {
-        channel.postMessage({id: event.id});
+      for await (const event of this.#streams(() => ({last, change}), ending, silence)) {
+        change = event.change ?? change;
+        channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
       }
     };
@@ -3321,10 +3324,11 @@ export class PushClient {
    * new notification arrive.
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
-   * registration has no pushes of earlier notifications, so those come from a sync.
+   * registration has no pushes of earlier notifications, so those come from a sync. This tab does
+   * not know whether the tab that read before had the same registration.
    */
-  async *#streams(last, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false, change = null, isNewDevice = false;
+  async *#streams(place, signal, silence) {
+    let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
@@ -3332,25 +3336,24 @@ export class PushClient {
         used = (await this.#read('session'))?.token;
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
-        for await (const {id} of this.#stream(device, last(), signal, silence)) {
+        for await (const {id} of this.#stream(device, place().last, signal, silence)) {
           pause = 0;
           isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.closeSeen();
           isOpen = true;
-          const missed = isNewDevice ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          const {change} = place(), missed = isNewDevice && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
           isNewDevice = false;
           for (const {item} of missed) {
             synced.add(item.id);
             yield {id: item.id, item: await this.#arrived(item.id)};
           }
           const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
-          ({change} = await this.#store.head());
-          yield event;
+          yield {...event, change: (await this.#store.head()).change};
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) [device, isNewDevice] = [null, change !== null];
+        if (error.problem?.status === 404) [device, isNewDevice] = [null, true];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));

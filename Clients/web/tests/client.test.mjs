@@ -961,6 +961,29 @@ test('tabs share one stream, and the next one goes on where the one that ends ha
   }
 });
 
+test('the tab that takes over the stream yields what was posted meanwhile to another registration, once', {timeout: 10_000}, async t => {
+  const {server, streams, tabs: [first, ...others], until, send} = await tabs(t, 3);
+  await until(() => streams.length === 1);
+  const one = send('one');
+  await until(() => others.every(({told}) => told.length === 1));
+  first.end.abort();
+  await first.ended;
+  // Only the sync at the opening has this notification.
+  const two = server.post('two');
+  await until(() => streams.length === 2);
+  streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+  await until(() => others.every(({told}) => told.length === 2));
+  // A late push of it is not yielded again.
+  streams[1].controller.enqueue(new TextEncoder().encode(`id: ${two}\ndata: {"secureId":"${two}"}\n\n`));
+  const three = send('three'), wanted = [[one, 'one'], [two, 'two'], [three, 'three']];
+  await until(() => others.every(({told}) => told.length === 3));
+  assert.deepEqual(others.map(({told}) => told), [wanted, wanted]);
+  for (const {end, ended} of others) {
+    end.abort();
+    await ended;
+  }
+});
+
 for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
   test(`events miss nothing, and go on with the new token, after a change of the password in ${name}`, async t => {
     const {server, streams, tabs: all, until, send} = await tabs(t, 2), {after} = server;
