@@ -193,7 +193,7 @@ export interface Interference {
 
 export type Advice =
   | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'storage' | 'unavailable'
-  | 'pushService' | 'keyReplaced';
+  | 'pushService' | 'keyReplaced' | 'app';
 
 /** Texts for users, by the `advice` of an error. */
 export const ADVICE: Record<Advice, string>;
@@ -241,9 +241,9 @@ export class PushClient {
   signInWithCode(code: string): Promise<void>;
   /**
    * Signs in with a token that the client has not fetched itself; `id` is the `Account` of the
-   * token's session.
+   * token's session, and `expiresAt` a date or its `ExpiresAt`.
    */
-  useToken(token: string, session: {account: string; id?: string | null; expiresAt?: Date | null}): Promise<void>;
+  useToken(token: string, session: {account: string; id?: string | null; expiresAt?: Date | string | null}): Promise<void>;
   /**
    * Changes the password, and signs in with the new password; call `registerIfNeeded` afterwards.
    */

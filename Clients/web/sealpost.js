@@ -33,8 +33,15 @@ export const ADVICE = {
   proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
   storage: 'This browser cannot store messages. Make some room, then try again.',
   unavailable: 'This browser cannot do this.',
+  app: 'This app has a fault. Tell our support.',
   keyReplaced: 'Somebody has changed the keys of this device at our server. Tell our support.',
   pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
+};
+
+/** The advice for errors whose code is no advice. The last five are faults of the app. */
+const ADVICE_OF_CODE = {
+  unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', closed: 'app', notRegistered: 'app', invalidServer: 'app', insecureServer: 'app',
+  noSignatureKeys: 'app',
 };
 
 /** The advice for each kind of interference. */
@@ -88,7 +95,7 @@ export class PushClientError extends Error {
       return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
     }
     if (this.reason === 'pushService') return 'pushService';
-    const advice = {unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', notRegistered: 'unavailable'}[this.code] ?? this.code;
+    const advice = ADVICE_OF_CODE[this.code] ?? this.code;
     return advice in ADVICE ? advice : 'refused';
   }
 
@@ -987,10 +994,13 @@ class Conversation {
   }
 }
 
-/** The value of a promise; throws `offline` at the deadline, since a promise may never settle. */
-async function within(deadline, promise, message) {
+/**
+ * The value of a promise; throws an error with the given code at the deadline, since a promise may
+ * never settle.
+ */
+async function within(deadline, promise, message, code = 'offline') {
   let timer;
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(offline(message)), Math.max(0, deadline - Date.now())); });
+  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new PushClientError(code, message)), Math.max(0, deadline - Date.now())); });
   try {
     return await Promise.race([promise, late]);
   } finally {
@@ -1056,20 +1066,21 @@ function storeFailure(error) {
  * transaction waits for cryptography, because values are encrypted before it begins.
  *
  * Browsers close connections, such as those of pages in the background: the next transaction opens
- * a new connection.
+ * a new connection. Browsers also leave out events, so each transaction has a timeout in seconds.
  */
 export class IndexedStore {
-  #name; #connection = null; #isClosed = false; #reads = null;
+  #name; #timeout; #connection = null; #isClosed = false; #reads = null;
 
-  static async open(name) {
-    const store = new IndexedStore(name);
-    await store.#connect();
+  static async open(name, timeout = DEFAULTS.timeout / 2) {
+    const store = new IndexedStore(name, timeout);
+    await store.head();
     return store;
   }
 
   /** Use `open` instead. */
-  constructor(name) {
+  constructor(name, timeout) {
     this.#name = name;
+    this.#timeout = timeout;
   }
 
   async head() {
@@ -1166,7 +1177,7 @@ export class IndexedStore {
       opening.onblocked = () => fail(new PushClientError('storage', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
-        database.onclose = forget;
+        database.addEventListener('close', forget);
         database.onversionchange = () => {
           database.close();
           forget();
@@ -1184,22 +1195,41 @@ export class IndexedStore {
 
   /** Runs a transaction, and again on a new connection if the first one was closed. */
   async #transact(mode, body, durability = 'strict') {
+    const deadline = Date.now() + this.#timeout * 1000;
     for (const isLast of [false, true]) {
-      const connection = this.#connect(), database = await connection;
+      const connection = this.#connect(), limited = promise => within(deadline, promise, 'The browser has not answered for its database in time.', 'storage');
       try {
-        return await new Promise((done, fail) => {
-          let result;
-          const transaction = database.transaction('rows', mode, {durability});
-          transaction.oncomplete = () => done(result);
-          transaction.onabort = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
-          body(transaction.objectStore('rows'), value => { result = value; });
-        });
+        const database = await limited(connection);
+        return await limited(transactionOf(database, mode, body, durability));
       } catch (error) {
-        if (isLast || !LOST_CONNECTION.includes(error?.name)) throw storeFailure(error);
-        if (this.#connection === connection) this.#connection = null;
-        database.close();
+        const isLost = LOST_CONNECTION.includes(error?.name);
+        // A connection without an answer is not used again.
+        if ((isLost || error instanceof PushClientError) && this.#connection === connection) this.#connection = null;
+        connection.then(database => { if (this.#connection !== connection) database.close(); }, () => {});
+        if (isLast || !isLost) throw storeFailure(error);
       }
     }
+  }
+}
+
+/**
+ * The result of a transaction. If the browser deletes the database, the connection's `close` may be
+ * the only event.
+ */
+async function transactionOf(database, mode, body, durability) {
+  let lose;
+  try {
+    return await new Promise((done, fail) => {
+      let result;
+      const transaction = database.transaction('rows', mode, {durability});
+      lose = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
+      transaction.oncomplete = () => done(result);
+      transaction.onabort = lose;
+      database.addEventListener('close', lose);
+      body(transaction.objectStore('rows'), value => { result = value; });
+    });
+  } finally {
+    database.removeEventListener('close', lose);
   }
 }
 
@@ -2020,10 +2050,10 @@ export class PushClient {
    * belong to one user only.
    *
    * `id` is the `Account` of the token's session. Without an id, the first answer determines the
-   * account whose answers the client accepts.
+   * account whose answers the client accepts. `expiresAt` is a date, or the session's `ExpiresAt`.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
-    await this.#use(token, {account, id, expiresAt}, this.#api.deadline());
+    await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
   async #use(token, {account, id, expiresAt}, deadline) {
@@ -3238,7 +3268,8 @@ export class PushClient {
   async *events({signal, silence = 45} = {}) {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
-    let last = null, ring = () => {}, hear = () => {};
+    // `change` is the number of the last change of the inbox that the reading tab has seen.
+    let last = null, change = null, ring = () => {}, hear = () => {};
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3248,11 +3279,13 @@ export class PushClient {
     };
     channel.onmessage = ({data}) => {
       hear();
+      change = data.change ?? change;
       if (Number.isSafeInteger(data.id)) give({id: data.id});
     };
     const lead = async ending => {
-      for await (const event of this.#streams(() => last, ending, silence)) {
-        channel.postMessage({id: event.id});
+      for await (const event of this.#streams(() => ({last, change}), ending, silence)) {
+        change = event.change ?? change;
+        channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
       }
     };
@@ -3291,10 +3324,11 @@ export class PushClient {
    * new notification arrive.
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
-   * registration has no pushes of earlier notifications, so those come from a sync.
+   * registration has no pushes of earlier notifications, so those come from a sync. This tab does
+   * not know whether the tab that read before had the same registration.
    */
-  async *#streams(last, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false, change = null, isNewDevice = false;
+  async *#streams(place, signal, silence) {
+    let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
@@ -3302,25 +3336,24 @@ export class PushClient {
         used = (await this.#read('session'))?.token;
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
-        for await (const {id} of this.#stream(device, last(), signal, silence)) {
+        for await (const {id} of this.#stream(device, place().last, signal, silence)) {
           pause = 0;
           isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.closeSeen();
           isOpen = true;
-          const missed = isNewDevice ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          const {change} = place(), missed = isNewDevice && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
           isNewDevice = false;
           for (const {item} of missed) {
             synced.add(item.id);
             yield {id: item.id, item: await this.#arrived(item.id)};
           }
           const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
-          ({change} = await this.#store.head());
-          yield event;
+          yield {...event, change: (await this.#store.head()).change};
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) [device, isNewDevice] = [null, change !== null];
+        if (error.problem?.status === 404) [device, isNewDevice] = [null, true];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
@@ -3596,10 +3629,10 @@ export class PushClient {
   }
 }
 
-async function storeOf({store, name}) {
+async function storeOf({store, name, timeout = DEFAULTS.timeout}) {
   if (store) return store;
   if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
-  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
+  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost', timeout / 2);
 }
 
 let policy;

@@ -278,6 +278,18 @@ test('a client without its page renews the token, with the address that the page
   }
 });
 
+test('useToken takes the end of the token as a date or as the text of the server', async t => {
+  const server = new FakeServer(), now = 1_800_000_000_000, text = new Date(now + 30_000).toISOString();
+  let count = 0;
+  const push = await clientOf(t, server, {isIn: false, now: () => now, token: () => { count += 1; return 'spt_first'; }});
+  for (const [expiresAt, renewals] of [[null, 0], [new Date(text), 1], [text, 1]]) {
+    count = 0;
+    await push.useToken('spt_first', {account: 'alice', expiresAt});
+    await push.sync();
+    assert.equal(count, renewals, `${expiresAt}`);
+  }
+});
+
 test('a provider that fails or gives nothing is an error of the client', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   server.tokens.clear();
@@ -949,6 +961,29 @@ test('tabs share one stream, and the next one goes on where the one that ends ha
   }
 });
 
+test('the tab that takes over the stream yields what was posted meanwhile to another registration, once', {timeout: 10_000}, async t => {
+  const {server, streams, tabs: [first, ...others], until, send} = await tabs(t, 3);
+  await until(() => streams.length === 1);
+  const one = send('one');
+  await until(() => others.every(({told}) => told.length === 1));
+  first.end.abort();
+  await first.ended;
+  // Only the sync at the opening has this notification.
+  const two = server.post('two');
+  await until(() => streams.length === 2);
+  streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+  await until(() => others.every(({told}) => told.length === 2));
+  // A late push of it is not yielded again.
+  streams[1].controller.enqueue(new TextEncoder().encode(`id: ${two}\ndata: {"secureId":"${two}"}\n\n`));
+  const three = send('three'), wanted = [[one, 'one'], [two, 'two'], [three, 'three']];
+  await until(() => others.every(({told}) => told.length === 3));
+  assert.deepEqual(others.map(({told}) => told), [wanted, wanted]);
+  for (const {end, ended} of others) {
+    end.abort();
+    await ended;
+  }
+});
+
 for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
   test(`events miss nothing, and go on with the new token, after a change of the password in ${name}`, async t => {
     const {server, streams, tabs: all, until, send} = await tabs(t, 2), {after} = server;
@@ -1251,7 +1286,7 @@ test('topics, a test push, a code and a new password', async t => {
   await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
   await push.signInWithCode('the code');
   assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
-  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'unavailable'});
+  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app'});
   const device = await push.register({tags: ['news']});
   server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
   await push.joinTopic('weather:Berlin');
@@ -1397,7 +1432,7 @@ test('http is for this machine, and without pinned keys', async () => {
   for (const server of ['https://push.example', 'https://127.0.0.1:1', 'https://localhost']) await open(server, signatures);
   for (const host of ['127.0.0.1:8080', '127.255.0.9', '127.1', '[::1]:1', '[0:0:0:0:0:0:0:1]', 'LOCALHOST:1', 'localhost/path']) {
     await open(`http://${host}`, 'unsigned');
-    await assert.rejects(open(`http://${host}`, signatures), {code: 'insecureServer'}, host);
+    await assert.rejects(open(`http://${host}`, signatures), {code: 'insecureServer', advice: 'app'}, host);
   }
   for (const host of [
     'push.example', '128.0.0.1', '127.0.0.1.example', 'localhost.example', '127.0.0.1@push.example', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', 'x.localhost',
@@ -1436,7 +1471,7 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
-  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'refused'});
+  await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'app'});
 });
 
 test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
@@ -1445,6 +1480,21 @@ test('a sign-out after the browser has deleted the database is not confirmed, an
   assert.deepEqual([await push.signOut(), push.account, left(), await push.finishSignOuts()], [false, null, [], true]);
   // Only the server knows of the session, which ends when it expires.
   assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
+});
+
+test('a transaction without an event ends at the end of its connection, or at its timeout', {timeout: 10_000}, async t => {
+  const {push, faults} = await keeper(t), store = await IndexedStore.open('sealpost', 0.05);
+  faults.isSilent = true;
+  // The transaction is lost first, and then no connection opens.
+  for (const call of [store.head(), store.head()]) await assert.rejects(call, {code: 'storage', advice: 'storage'});
+  await assert.rejects(store.head(), {code: 'storage'});
+  await assert.rejects(IndexedStore.open('another', 0.05), {code: 'storage'});
+  const syncing = push.sync();
+  await new Promise(next => setImmediate(next));
+  faults.isSilent = false;
+  assert.notEqual((await store.head()).revision, 0);
+  faults.clear();
+  await assert.rejects(syncing, {code: 'signedOut'});
 });
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {

@@ -9,8 +9,11 @@ export class FakeIndexedDB {
   isFull = false;
   isBroken = false;
   isLocked = false;
+  /** Whether transactions and openings get no event. */
+  isSilent = false;
 
   open(name, version) {
+    if (this.isSilent) return {};
     return ask(request => {
       if (this.isBroken) throw new DOMException('Connection to Indexed Database server lost.', 'UnknownError');
       const oldVersion = this.versions.get(name) ?? 0;
@@ -42,6 +45,16 @@ export class FakeIndexedDB {
   closeAll() {
     for (const connection of this.connections) connection.close();
   }
+
+  /** Deletes everything as a browser does at the user's request: transactions get no event. */
+  clear() {
+    this.databases.clear();
+    this.versions.clear();
+    for (const connection of [...this.connections]) {
+      connection.close();
+      connection.dispatchEvent(new Event('close'));
+    }
+  }
 }
 
 /** A request whose result arrives later. */
@@ -60,10 +73,11 @@ function ask(answer, isDone = () => {}) {
   return request;
 }
 
-class Connection {
+class Connection extends EventTarget {
   isClosed = false;
 
   constructor(databases, name) {
+    super();
     Object.assign(this, {databases, name});
     databases.connections.add(this);
   }
@@ -80,6 +94,7 @@ class Connection {
     const {databases, name} = this, rows = new Map(databases.databases.get(name)), transaction = {error: null};
     let waiting = 0, isAborted = false;
     const request = answer => {
+      if (databases.isSilent) return {};
       waiting += 1;
       return ask(one => { one.result = answer(); }, () => {
         waiting -= 1;
