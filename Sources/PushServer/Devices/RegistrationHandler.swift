@@ -57,10 +57,9 @@ struct RegistrationHandler: Handler {
     private func register(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
-        // A random notification id of 31 bits may be in use already; then the loop draws another
-        // one. The number of attempts is limited, so that the client gets an error if no id is
-        // free.
-        for attempt in 0..<100 {
+        // If the drawn notification id is in use already, the loop draws another one, as for a
+        // post.
+        for attempt in 0..<NotificationPoster.maximumAttempts {
             guard let confirmation = self.ids.draw(at: context.now, attempt: attempt) else { continue }
             let registration = try DeviceRegistration(
                 body,
