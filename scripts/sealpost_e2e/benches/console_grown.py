@@ -102,9 +102,7 @@ class Console:
 
     def __init__(self, site, broadcast, devices):
         self.connection, self.broadcast = site.connect(), broadcast
-        order = {"Scopes": ["fetch", "send", "register", "manage"]}
-        token = api.ask(self.connection, "POST", "/api/sessions", order, api.basic("boss"))["Token"]
-        self.credentials = f"Bearer {token}"
+        self.credentials = api.sign_in(self.connection, "boss", "fetch", "send", "register", "manage")
         self.users = [f"user{number}" for number in random.sample(range(20, devices // EACH_USER), 200)]
         self.random = random.Random(7)
         with site.database() as database:
