@@ -21,7 +21,7 @@ import urllib.parse
 
 from sealpost_e2e import api, collector, environment, outbox, processes, require, rig
 
-environment.enter()  # It has `cryptography`.
+environment.enter(".venv-test")  # It has `cryptography`.
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
