@@ -51,7 +51,7 @@ export interface ClientOptions {
   timeout?: number;
   /**
    * The delay before the first retry, in milliseconds (250). Each further delay is twice as long,
-   * up to 10 seconds.
+   * up to 30 seconds.
    */
   retryDelay?: number;
   /**

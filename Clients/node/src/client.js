@@ -3,12 +3,12 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {isObject, nameIn, read, refuse, textOf} from './wire.js';
+import {checkNumbers, isObject, nameIn, read, refuse, textOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
-const LONGEST_DELAY = 10_000;
+const LONGEST_DELAY = 30_000;
 
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
@@ -36,6 +36,7 @@ export class Client {
   #retryDelay;
 
   constructor({deadline = 60_000, retryDelay = 250, ...options}) {
+    checkNumbers({deadline, retryDelay});
     this.#exchange = new Exchange(options);
     this.#deadline = deadline;
     this.#retryDelay = retryDelay;
@@ -67,6 +68,7 @@ export class Client {
    */
   async sendMany(notifications, {key = randomUUID(), deadline = this.#deadline, ...options} = {}) {
     checked(key);
+    checkNumbers({deadline});
     const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches(Array.from(notifications, textOf)).entries()) {
       const left = Math.max(0, end - performance.now());
@@ -240,6 +242,7 @@ export class Client {
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
     for (let attempts = 1; ; attempts += 1) {
       try {
+    checkNumbers({deadline});
         const answer = await this.#exchange.ask(request, {timeout: Math.max(0, end - performance.now()), signal});
         check?.(answer);
         return answer;

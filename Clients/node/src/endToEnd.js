@@ -411,9 +411,10 @@ export class Encryption {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
     }
     if (message.length !== 16) throw new RangeError('the id of a message has 16 bytes');
-    const plain = JSON.stringify(payload);
+    const plain = JSON.stringify(payload), time = String(Math.floor(now));
     if (plain === undefined) throw new TypeError('the payload is no value of JSON');
-    const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${Math.floor(now)}`;
+    if (!isTime(time)) throw new TypeError(`now: ${time} is no number of seconds since 1970`);
+    const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${time}`;
     const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;
     // This label is the same for all devices.
     const labelled = exportLabel(sha256(front), 16);

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
+import {Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -419,6 +419,24 @@ test('unknown options of a call are refused before a request', async () => {
 });
 
 test('a list without an end is refused', async t => {
+test('options that are no numbers are refused: NaN would switch a limit off', async () => {
+  const options = {server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')}, secret = 'x'.repeat(24);
+  const client = new Client(options), encryption = new Encryption(SenderKey.generate());
+  const key = new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1));
+  const refused = {name: 'TypeError', message: /^[a-zA-Z]+: .* is no number/};
+  for (const value of [NaN, Infinity, -1, 2 ** 31, '1000', null]) {
+    for (const name of ['deadline', 'timeout', 'retryDelay', 'signatureTolerance', 'answerLimit']) {
+      assert.throws(() => new Client({...options, [name]: value}), refused, `${name} ${value}`);
+    }
+    assert.throws(() => new Webhook(secret, {tolerance: value}), refused, `tolerance ${value}`);
+    assert.throws(() => new Webhook(secret).listener(() => {}, {cachedIDs: value}), refused, `cachedIDs ${value}`);
+    for (const call of [() => client.send({payload: 'x'}, {deadline: value}), () => client.sendMany([{payload: 'x'}], {deadline: value}), () => client.devices('a', {deadline: value}).next()]) {
+      await assert.rejects(call(), refused, `${call} ${value}`);
+    }
+  }
+  for (const now of [NaN, Infinity, -1]) assert.throws(() => encryption.encrypt('x', [{user: 'alice', key}], {now}), refused, `now ${now}`);
+});
+
   const server = await fake(t, (_, answer) => answer.send(200, {}, {Deliveries: [], Cursor: '1', More: true}));
   const publisher = new Client({server: server.url, token: 'x'});
   await assert.rejects(publisher.deliveries(7).next(), {kind: 'unexpectedBody'});

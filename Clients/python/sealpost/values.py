@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import numbers
 from datetime import datetime, timedelta
 from typing import Any, Dict, List, Optional, Sequence, Type, TypeVar, Union
 
@@ -211,6 +213,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return int(value.total_seconds())
     raise TypeError(f"{type(value).__name__} is not a value of JSON")
+
+
+def finite(name: str, value: Any) -> Any:
+    """The value of an option. Refuses NaN, which would switch a limit off."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
+    return value
 
 
 def _time(value: Any) -> Optional[datetime]:

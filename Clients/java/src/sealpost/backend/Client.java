@@ -64,7 +64,7 @@ public final class Client {
 
     /** The same client with another time limit for each call. */
     public Client within(Duration deadline) {
-        return new Client(this, deadline);
+        return new Client(this, limited(deadline));
     }
 
     // Sending
@@ -302,6 +302,13 @@ public final class Client {
      * Throws for a key that a header field cannot contain: the server would get another key, or
      * none.
      */
+    private static Duration limited(Duration limit) {
+        if (limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
+            throw new IllegalArgumentException(limit + " is no time limit: give a duration of up to 36,500 days");
+        }
+        return limit;
+    }
+
     private static String checked(String key) {
         boolean isVisible = !key.isEmpty();
         for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;
@@ -359,13 +366,13 @@ public final class Client {
 
         /** The time limit of each attempt, by default 10 seconds. */
         public Builder timeout(Duration timeout) {
-            this.timeout = timeout;
+            this.timeout = limited(timeout);
             return this;
         }
 
         /** The time limit of each call with all its retries, by default 60 seconds. */
         public Builder deadline(Duration deadline) {
-            this.deadline = deadline;
+            this.deadline = limited(deadline);
             return this;
         }
 
