@@ -208,8 +208,10 @@ export interface Status {
 /** A page of events. */
 export interface EventPage {
   readonly events: Event[];
-  /** The cursor for the events after this page; store it together with the events. */
+  /** The cursor for the events after this page; store it together with the effects of the events. */
   readonly cursor: string;
+  /** Whether another page follows. */
+  readonly more: boolean;
   /** Whether events before this page have expired, so that some may be missing. */
   readonly truncated: boolean;
 }
@@ -247,8 +249,8 @@ export class Client {
   deliveries(id: number, options?: ListOptions): AsyncGenerator<Delivery, void, undefined>;
   /** The recipients of a notification. */
   recipients(id: number, options?: ListOptions): AsyncGenerator<Recipient, void, undefined>;
-  /** Pages of events after `cursor`, up to the present. */
-  events(options?: ListOptions): AsyncGenerator<EventPage, void, undefined>;
+  /** The page of events after `cursor`; without a cursor, the oldest events. */
+  events(options?: ListOptions): Promise<EventPage>;
   /** The tags that are assigned to a user. The token needs the scope `manage`. */
   tags(user: string, options?: CallOptions): Promise<string[]>;
   /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */

@@ -182,7 +182,7 @@ class JavaTests(unittest.TestCase):
         self.assertEqual((folder / "sender.pem").stat().st_mode & 0o777, 0o600)
         self.assertRegex(text, r"notification \d+ reaches 1 users on 3 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
-        self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\], store \d+\nthe app trusts \S{87}\n")
+        self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\]\nthe app trusts \S{87}\n")
         request = urllib.request.Request(f"http://127.0.0.1:{text.split()[-1]}/", b"{}", {"webhook-id": "m"})
         with self.assertRaises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request)

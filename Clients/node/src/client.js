@@ -123,7 +123,7 @@ export class Client {
 
   /** The pushes of a notification, one for each device. */
   async *deliveries(id, options) {
-    for await (const {items} of this.#pages(pathOf(id, '/deliveries'), 'Deliveries', options)) yield* items;
+    yield* this.#pages(pathOf(id, '/deliveries'), 'Deliveries', options);
   }
 
   /**
@@ -131,17 +131,16 @@ export class Client {
    * dismissed it.
    */
   async *recipients(id, options) {
-    for await (const {items} of this.#pages(pathOf(id, '/recipients'), 'Recipients', options)) yield* items;
+    yield* this.#pages(pathOf(id, '/recipients'), 'Recipients', options);
   }
 
   /**
-   * Pages of events after `cursor`, up to the present. Store each page's `cursor` together with
-   * its events.
+   * The page of events after `cursor`; without a cursor, the oldest events. Store its `cursor`
+   * together with the effects of the events.
    */
-  async *events(options) {
-    for await (const {items, json, cursor} of this.#pages('/api/events', 'Events', options)) {
-      yield {events: items, cursor, truncated: json.Truncated === true};
-    }
+  async events({cursor, limit = 500, ...options} = {}) {
+    const page = await this.#page('/api/events', 'Events', {cursor, limit}, options);
+    return {events: page.items, cursor: page.cursor, more: page.more, truncated: page.json.Truncated === true};
   }
 
   /** The tags that are assigned to a user. */
@@ -174,7 +173,7 @@ export class Client {
 
   /** The devices of a user. */
   async *devices(user, options) {
-    for await (const {items} of this.#pages('/api/devices', 'Devices', options, {user})) yield* items;
+    yield* this.#pages('/api/devices', 'Devices', options, {user});
   }
 
   /** The server's version and faults, and its queues. */
@@ -220,14 +219,20 @@ export class Client {
     return true;
   }
 
+  async #page(path, name, query, options) {
+    const answer = await this.#ask('GET', path, {query}, options), {json} = answer, list = json?.[name];
+    if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
+    // A list with the same cursor again would have no end.
+    if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === query.cursor)) throw unexpected(answer, 'a cursor');
+    return {items: list.map(read), json, cursor: json.Cursor, more: json.More};
+  }
+
+  /** The entries of all pages of a list. */
   async *#pages(path, name, {cursor, limit = 500, ...options} = {}, query = {}) {
-    for (let hasMore = true; hasMore;) {
-      const answer = await this.#ask('GET', path, {query: {...query, cursor, limit}}, options), {json} = answer, list = json?.[name];
-      if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
-      // A list with the same cursor again would have no end.
-      if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');
-      [cursor, hasMore] = [json.Cursor, json.More];
-      yield {items: list.map(read), json, cursor};
+    for (let more = true; more;) {
+      const page = await this.#page(path, name, {...query, cursor, limit}, options);
+      yield* page.items;
+      ({cursor, more} = page);
     }
   }
 
@@ -237,12 +242,12 @@ export class Client {
    */
   async #ask(method, path, {query = {}, text: body, key, check}, {deadline = this.#deadline, signal, ...others} = {}) {
     refuse(others);
+    checkNumbers({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
     for (let attempts = 1; ; attempts += 1) {
       try {
-    checkNumbers({deadline});
         const answer = await this.#exchange.ask(request, {timeout: Math.max(0, end - performance.now()), signal});
         check?.(answer);
         return answer;

@@ -17,7 +17,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, encoded, finite, is_user, read, read_all,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, finite, is_user, read, read_all,
     user,
 )
 
@@ -124,6 +124,13 @@ class Client:
     def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
         """A notification's pushes, which the iterator requests page by page. The deadline is for each page."""
         return self._pages(f"/api/notifications/{id:d}/deliveries", Delivery, "Deliveries", {"counts": "part"}, deadline)
+
+    def recipients(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Recipient]:
+        """A notification's recipients, with the times at which they have fetched, read and dismissed it.
+
+        The iterator requests them page by page. The deadline is for each page.
+        """
+        return self._pages(f"/api/notifications/{id:d}/recipients", Recipient, "Recipients", {}, deadline)
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
         """The page of events after a cursor; without a cursor, the oldest events.

@@ -89,6 +89,16 @@ class Delivery:
 
 
 @dataclasses.dataclass(frozen=True)
+class Recipient:
+    """A recipient of a notification. `user` is None if the user was deleted."""
+
+    user: Optional[str]
+    fetched_at: Optional[datetime]
+    read_at: Optional[datetime]
+    dismissed_at: Optional[datetime]
+
+
+@dataclasses.dataclass(frozen=True)
 class DeliveryCounts:
     """The number of a notification's pushes in each state.
 
@@ -203,6 +213,15 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
 
 
+def finite(name: str, value: Any) -> Any:
+    """The value of an option. Refuses NaN, which would switch a limit off."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
+    return value
+
+
 def _member(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
@@ -213,15 +232,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return int(value.total_seconds())
     raise TypeError(f"{type(value).__name__} is not a value of JSON")
-
-
-def finite(name: str, value: Any) -> Any:
-    """The value of an option. Refuses NaN, which would switch a limit off."""
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
-    return value
 
 
 def _time(value: Any) -> Optional[datetime]:

@@ -74,8 +74,10 @@ class GuideTests(unittest.TestCase):
                 if page == "Clients/python/README.md":
                     self.assertEqual(sender.stat().st_mode & 0o777, 0o600)
                 self.assertRegex(output.getvalue(), PRINTED[page])
+                if "encryption" in names:
+                    self.assertEqual(list(json.loads(pins.read_text())), ["alice"])
                 if "read" in names:
-                    payload = names["encryption"].encrypt("x", [end_to_end.Recipient("alice", names["key"])])
+                    payload = names["encryption"].encrypt("x", [end_to_end.DeviceRecipient("alice", names["key"])])
                     self.assertEqual(names["read"](payload, seen := set()), "x")
                     self.assertRaisesRegex(end_to_end.Unreadable, "replayed", names["read"], payload, seen)
                 if "receive" in names:

@@ -143,6 +143,14 @@ public final class Client {
         return pages(NOTIFICATIONS + "/" + id + "/deliveries", "&counts=part", json -> new Page<>(json, "Deliveries", Delivery::new));
     }
 
+    /**
+     * A notification's recipients, with the times at which they have fetched, read and dismissed
+     * it. The stream requests them page by page. The deadline is for each page.
+     */
+    public Stream<Recipient> recipients(long id) {
+        return pages(NOTIFICATIONS + "/" + id + "/recipients", "", json -> new Page<>(json, "Recipients", Recipient::new));
+    }
+
     private <T> Stream<T> pages(String path, String query, Function<@Nullable Json, Page<T>> read) {
         Function<String, Page<T>> page = cursor -> get(path, "?limit=" + pageSize + query + cursor, read);
         return Stream.iterate(page.apply(""), Objects::nonNull, last -> last.more ? page.apply("&cursor=" + escaped(last.cursor)) : null)
@@ -294,6 +302,13 @@ public final class Client {
         return System.nanoTime() + deadline.toNanos();
     }
 
+    private static Duration limited(Duration limit) {
+        if (limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
+            throw new IllegalArgumentException(limit + " is no time limit: give a duration of up to 36,500 days");
+        }
+        return limit;
+    }
+
     private static String escaped(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
@@ -302,13 +317,6 @@ public final class Client {
      * Throws for a key that a header field cannot contain: the server would get another key, or
      * none.
      */
-    private static Duration limited(Duration limit) {
-        if (limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
-            throw new IllegalArgumentException(limit + " is no time limit: give a duration of up to 36,500 days");
-        }
-        return limit;
-    }
-
     private static String checked(String key) {
         boolean isVisible = !key.isEmpty();
         for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;

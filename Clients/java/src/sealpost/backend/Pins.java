@@ -44,7 +44,7 @@ public final class Pins {
 
     /** The devices that may be trusted, and the changes since the last check. */
     static final class Checked {
-        final List<Recipient> recipients = new ArrayList<>();
+        final List<DeviceRecipient> recipients = new ArrayList<>();
         final List<KeyChange> changes = new ArrayList<>();
     }
 
@@ -70,15 +70,15 @@ public final class Pins {
     }
 
     /**
-     * Reads the pins that {@link #json} of this library, or of the library for another language,
-     * has written.
+     * Reads the JSON that {@link #values} of this library, or of the library for another language,
+     * has returned.
      *
      * @throws IllegalArgumentException for another text
      */
-    public Pins(String json, boolean trustsFirstContact) {
+    public Pins(String values, boolean trustsFirstContact) {
         this(trustsFirstContact);
         try {
-            members(Json.read(json.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
+            members(Json.read(values.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
                 Account account = new Account(new Members(value).text("account"));
                 members(new Members(value).value("keys")).forEach((id, pin) -> {
                     byte[] signing = DeviceKey.point(new Members(pin).text("signing"));
@@ -103,8 +103,8 @@ public final class Pins {
         return members;
     }
 
-    /** All pins, as a text for your database. The libraries for Python and Node read it, too. */
-    public synchronized String json() {
+    /** All pins, as JSON for your database. The libraries for Python and Node read it, too. */
+    public synchronized String values() {
         Json json = Json.object();
         for (Map.Entry<String, Account> user : users.entrySet()) {
             Json keys = Json.object();
@@ -187,7 +187,7 @@ public final class Pins {
                 pin.state = TRUSTED;
                 checked.changes.add(change(user, Kind.RETURNED, key));
             }
-            if (pin.state.equals(TRUSTED)) checked.recipients.add(new Recipient(user, key));
+            if (pin.state.equals(TRUSTED)) checked.recipients.add(new DeviceRecipient(user, key));
         }
         return checked;
     }
@@ -245,7 +245,7 @@ public final class Pins {
                 read.put(text, key);
             }
             return key.account().equals(account) ? key : null;
-        } catch (UnreadablePayloadException unreadable) {
+        } catch (Unreadable unreadable) {
             return null;
         }
     }
