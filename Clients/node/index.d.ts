@@ -446,8 +446,8 @@ export interface DeviceRecipient {
 }
 
 /**
- * The device keys that this backend has seen. After each call that has reported changes, store
- * `values`, which is JSON.
+ * The device keys that this backend has seen. Store `values`, which is JSON, after each call that
+ * has reported changes, and after `trust`, `distrust` and `forget`.
  */
 export class Pins {
   /**

@@ -185,8 +185,8 @@ const isPin = pin => isObject(pin) && typeof pin.account === 'string' && isObjec
   && Object.values(pin.keys).every(key => isObject(key) && key.signing?.length === POINT && /^(trusted|missing|distrusted)$/.test(key.state));
 
 /**
- * The device keys that this backend has seen. After each call that has reported changes, store
- * `values`, which is JSON.
+ * The device keys that this backend has seen. Store `values`, which is JSON, after each call that
+ * has reported changes, and after `trust`, `distrust` and `forget`.
  */
 export class Pins {
   #trustsFirstContact;

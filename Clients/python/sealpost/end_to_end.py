@@ -146,8 +146,8 @@ class KeyChange(NamedTuple):
 class Pins:
     """The device keys that this backend has seen.
 
-    After each call that has reported changes, store `values`, which is JSON. With
-    `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
+    Store `values`, which is JSON, after each call that has reported changes, and after `trust`, `distrust`
+    and `forget`. With `trusts_first_contact=False` nothing is encrypted for a new user before `trust`.
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):

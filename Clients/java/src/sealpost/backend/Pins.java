@@ -9,19 +9,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import sealpost.backend.KeyChange.Kind;
 
 /**
  * The device keys that this backend has seen.
  *
- * <p>Store {@link #json} after each call that has reported changes. Several threads may share an
- * object.
+ * <p>Store {@link #values} after each call that has reported changes, and after {@link #trust},
+ * {@link #distrust} and {@link #forget}. Several threads may share an object.
  */
 public final class Pins {
     private static final String TRUSTED = "trusted";
     private static final String MISSING = "missing";
     private static final String DISTRUSTED = "distrusted";
+    private static final Set<String> STATES = Set.of(TRUSTED, MISSING, DISTRUSTED);
 
     private static final class Pin {
         final byte[] signing;
@@ -82,8 +84,9 @@ public final class Pins {
                 Account account = new Account(new Members(value).text("account"));
                 members(new Members(value).value("keys")).forEach((id, pin) -> {
                     byte[] signing = DeviceKey.point(new Members(pin).text("signing"));
-                    if (signing == null) throw new Malformed("a signing key is malformed");
-                    account.keys.put(id, new Pin(signing, new Members(pin).text("state")));
+                    String state = new Members(pin).text("state");
+                    if (signing == null || !STATES.contains(state)) throw new Malformed("a key of " + user + " is malformed");
+                    account.keys.put(id, new Pin(signing, state));
                 });
                 users.put(user, account);
             });

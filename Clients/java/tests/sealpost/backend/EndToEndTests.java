@@ -307,6 +307,11 @@ final class EndToEndTests {
         for (String json : List.of("", "[]", "{\"a\":7}", "{\"a\":{\"account\":\"x\",\"keys\":{\"k\":{\"signing\":\"x\",\"state\":\"trusted\"}}}}")) {
             fails(IllegalArgumentException.class, () -> new Pins(json, true));
         }
+        Pins pins = new Pins();
+        pins.trust("alice", device(ACCOUNT, 1000));
+        String stored = pins.values();
+        equal(new Pins(stored, true).values(), stored);
+        fails(IllegalArgumentException.class, () -> new Pins(stored.replace("\"trusted\"", "\"yes\""), true));
     }
 
     public static void aSendersKeySurvivesAsPem() throws Exception {
