@@ -208,7 +208,9 @@ export interface Status {
 /** A page of events. */
 export interface EventPage {
   readonly events: Event[];
-  /** The cursor for the events after this page; store it together with the effects of the events. */
+  /**
+   * The cursor for the events after this page; store it together with the effects of the events.
+   */
   readonly cursor: string;
   /** Whether another page follows. */
   readonly more: boolean;
@@ -490,8 +492,8 @@ export class Encryption {
    */
   send(client: Client, notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
-   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
-   * an hour, no payload waits for key agreements.
+   * Makes the key agreements for recipients ahead, and encrypts for practice, so that V8 compiles
+   * the code. If you call it at the start and then every half an hour, no payload waits for this.
    */
   prepare(client: Client, to: string | readonly string[], options?: {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */

@@ -19,6 +19,8 @@ const MAXIMUM_DEVICES = 1000;
  * no payload must renew all of them.
  */
 const CONTEXT_LIFETIME = 3_600_000, EARLY_RENEWALS = 20;
+/** How often `prepare` encrypts for each device: V8 compiles code only after it has run often. */
+const PRACTICE = 3;
 /**
  * The longest accepted age and clock skew of a payload, in seconds. A payload can be scheduled 30
  * days ahead, and the server then stores it for up to 30 days: an older payload is a replay.
@@ -336,13 +338,15 @@ export class Encryption {
   }
 
   /**
-   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
-   * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
+   * Makes the key agreements for recipients ahead, and encrypts for practice, so that V8 compiles
+   * the code. If you call it at the start and then every half an hour, no payload waits for this.
+   * Meanwhile the process handles other events.
    */
   async prepare(client, to, {app = 'default', ...others} = {}) {
     refuse(others);
-    for (const {key} of await this.#recipients(client, to, app, {pauses: true})) {
-      if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
+    for (const recipient of await this.#recipients(client, to, app, {pauses: true})) {
+      for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
+      await otherEvents();
     }
   }
 

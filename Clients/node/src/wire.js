@@ -32,8 +32,8 @@ export function refuse(others) {
 }
 
 /**
- * Refuses options that are no numbers of this range. NaN would switch a limit off, and Node replaces
- * a timer's delay beyond the range by one millisecond.
+ * Refuses options that are no numbers of this range. NaN would switch a limit off, and Node
+ * replaces a timer's delay beyond the range by one millisecond.
  */
 export function checkNumbers(options) {
   for (const [name, value] of Object.entries(options)) {

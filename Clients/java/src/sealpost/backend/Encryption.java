@@ -41,6 +41,11 @@ public final class Encryption {
     private static final long CONTEXT_LIFETIME = 3_600_000_000_000L;
 
     static final int EARLY_RENEWALS = 20;
+    /**
+     * How often {@code prepare} encrypts for each device: the JVM compiles code only after it has
+     * run often.
+     */
+    private static final int PRACTICE = 10;
 
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -110,8 +115,9 @@ public final class Encryption {
     }
 
     /**
-     * Makes the key agreements for recipients ahead. If you call it at the start and then every
-     * half an hour, no payload waits for key agreements.
+     * Makes the key agreements for recipients ahead, and encrypts for practice, so that the JVM
+     * compiles the code. If you call it at the start and then every half an hour, no payload waits
+     * for this.
      *
      * @param app the name of the notifications' app; {@code default} if the server sends for one
      * app only
@@ -122,8 +128,9 @@ public final class Encryption {
     }
 
     void prepare(List<DeviceRecipient> recipients, String app) {
-        AtomicInteger early = new AtomicInteger(Integer.MAX_VALUE);
-        recipients.parallelStream().forEach(recipient -> context(recipient.key, app, id -> SenderKey.pair(), early));
+        recipients.parallelStream().forEach(recipient -> {
+            for (int count = 0; count < PRACTICE; count++) encrypt(Json.of(""), List.of(recipient), app);
+        });
     }
 
     private List<DeviceRecipient> recipients(Client client, String app, Collection<String> to) {
