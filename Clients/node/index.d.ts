@@ -51,7 +51,7 @@ export interface ClientOptions {
   timeout?: number;
   /**
    * The delay before the first retry, in milliseconds (250). Each further delay is twice as long,
-   * up to 10 seconds.
+   * up to 30 seconds.
    */
   retryDelay?: number;
   /**
@@ -208,8 +208,12 @@ export interface Status {
 /** A page of events. */
 export interface EventPage {
   readonly events: Event[];
-  /** The cursor for the events after this page; store it together with the events. */
+  /**
+   * The cursor for the events after this page; store it together with the effects of the events.
+   */
   readonly cursor: string;
+  /** Whether another page follows. */
+  readonly more: boolean;
   /** Whether events before this page have expired, so that some may be missing. */
   readonly truncated: boolean;
 }
@@ -247,8 +251,8 @@ export class Client {
   deliveries(id: number, options?: ListOptions): AsyncGenerator<Delivery, void, undefined>;
   /** The recipients of a notification. */
   recipients(id: number, options?: ListOptions): AsyncGenerator<Recipient, void, undefined>;
-  /** Pages of events after `cursor`, up to the present. */
-  events(options?: ListOptions): AsyncGenerator<EventPage, void, undefined>;
+  /** The page of events after `cursor`; without a cursor, the oldest events. */
+  events(options?: ListOptions): Promise<EventPage>;
   /** The tags that are assigned to a user. The token needs the scope `manage`. */
   tags(user: string, options?: CallOptions): Promise<string[]>;
   /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */
@@ -444,8 +448,8 @@ export interface DeviceRecipient {
 }
 
 /**
- * The device keys that this backend has seen. After each call that has reported changes, store
- * `values`, which is JSON.
+ * The device keys that this backend has seen. Store `values`, which is JSON, after each call that
+ * has reported changes, and after `trust`, `distrust` and `forget`.
  */
 export class Pins {
   /**
@@ -488,8 +492,8 @@ export class Encryption {
    */
   send(client: Client, notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
-   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
-   * an hour, no payload waits for key agreements.
+   * Makes the key agreements for recipients ahead, and encrypts for practice, so that V8 compiles
+   * the code. If you call it at the start and then every half an hour, no payload waits for this.
    */
   prepare(client: Client, to: string | readonly string[], options?: {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */

@@ -1,6 +1,7 @@
 """Makes the package, and runs the tests in Java and the README's code with it and the real server."""
 
 import collections
+import json
 import os
 import pathlib
 import re
@@ -180,9 +181,10 @@ class JavaTests(unittest.TestCase):
             text += line
         self.assertIn("port ", text, text or process.stderr.read())
         self.assertEqual((folder / "sender.pem").stat().st_mode & 0o777, 0o600)
+        self.assertEqual(list(end_to_end.Pins(json.loads((folder / "pins.json").read_text())).values), ["carol"])
         self.assertRegex(text, r"notification \d+ reaches 1 users on 3 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
-        self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\], store \d+\nthe app trusts \S{87}\n")
+        self.assertRegex(text, r"\[carol: first \S{22} \([0-9 ]{35}\)\]\nthe app trusts \S{87}\n")
         request = urllib.request.Request(f"http://127.0.0.1:{text.split()[-1]}/", b"{}", {"webhook-id": "m"})
         with self.assertRaises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request)

@@ -3,12 +3,12 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {isObject, nameIn, read, refuse, textOf} from './wire.js';
+import {checkNumbers, isObject, nameIn, read, refuse, textOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
-const LONGEST_DELAY = 10_000;
+const LONGEST_DELAY = 30_000;
 
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
@@ -36,6 +36,7 @@ export class Client {
   #retryDelay;
 
   constructor({deadline = 60_000, retryDelay = 250, ...options}) {
+    checkNumbers({deadline, retryDelay});
     this.#exchange = new Exchange(options);
     this.#deadline = deadline;
     this.#retryDelay = retryDelay;
@@ -67,6 +68,7 @@ export class Client {
    */
   async sendMany(notifications, {key = randomUUID(), deadline = this.#deadline, ...options} = {}) {
     checked(key);
+    checkNumbers({deadline});
     const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches(Array.from(notifications, textOf)).entries()) {
       const left = Math.max(0, end - performance.now());
@@ -121,7 +123,7 @@ export class Client {
 
   /** The pushes of a notification, one for each device. */
   async *deliveries(id, options) {
-    for await (const {items} of this.#pages(pathOf(id, '/deliveries'), 'Deliveries', options)) yield* items;
+    yield* this.#pages(pathOf(id, '/deliveries'), 'Deliveries', options);
   }
 
   /**
@@ -129,17 +131,16 @@ export class Client {
    * dismissed it.
    */
   async *recipients(id, options) {
-    for await (const {items} of this.#pages(pathOf(id, '/recipients'), 'Recipients', options)) yield* items;
+    yield* this.#pages(pathOf(id, '/recipients'), 'Recipients', options);
   }
 
   /**
-   * Pages of events after `cursor`, up to the present. Store each page's `cursor` together with
-   * its events.
+   * The page of events after `cursor`; without a cursor, the oldest events. Store its `cursor`
+   * together with the effects of the events.
    */
-  async *events(options) {
-    for await (const {items, json, cursor} of this.#pages('/api/events', 'Events', options)) {
-      yield {events: items, cursor, truncated: json.Truncated === true};
-    }
+  async events({cursor, limit = 500, ...options} = {}) {
+    const page = await this.#page('/api/events', 'Events', {cursor, limit}, options);
+    return {events: page.items, cursor: page.cursor, more: page.more, truncated: page.json.Truncated === true};
   }
 
   /** The tags that are assigned to a user. */
@@ -172,7 +173,7 @@ export class Client {
 
   /** The devices of a user. */
   async *devices(user, options) {
-    for await (const {items} of this.#pages('/api/devices', 'Devices', options, {user})) yield* items;
+    yield* this.#pages('/api/devices', 'Devices', options, {user});
   }
 
   /** The server's version and faults, and its queues. */
@@ -218,14 +219,20 @@ export class Client {
     return true;
   }
 
+  async #page(path, name, query, options) {
+    const answer = await this.#ask('GET', path, {query}, options), {json} = answer, list = json?.[name];
+    if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
+    // A list with the same cursor again would have no end.
+    if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === query.cursor)) throw unexpected(answer, 'a cursor');
+    return {items: list.map(read), json, cursor: json.Cursor, more: json.More};
+  }
+
+  /** The entries of all pages of a list. */
   async *#pages(path, name, {cursor, limit = 500, ...options} = {}, query = {}) {
-    for (let hasMore = true; hasMore;) {
-      const answer = await this.#ask('GET', path, {query: {...query, cursor, limit}}, options), {json} = answer, list = json?.[name];
-      if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
-      // A list with the same cursor again would have no end.
-      if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');
-      [cursor, hasMore] = [json.Cursor, json.More];
-      yield {items: list.map(read), json, cursor};
+    for (let more = true; more;) {
+      const page = await this.#page(path, name, {...query, cursor, limit}, options);
+      yield* page.items;
+      ({cursor, more} = page);
     }
   }
 
@@ -235,6 +242,7 @@ export class Client {
    */
   async #ask(method, path, {query = {}, text: body, key, check}, {deadline = this.#deadline, signal, ...others} = {}) {
     refuse(others);
+    checkNumbers({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};

@@ -19,6 +19,8 @@ const MAXIMUM_DEVICES = 1000;
  * no payload must renew all of them.
  */
 const CONTEXT_LIFETIME = 3_600_000, EARLY_RENEWALS = 20;
+/** How often `prepare` encrypts for each device: V8 compiles code only after it has run often. */
+const PRACTICE = 3;
 /**
  * The longest accepted age and clock skew of a payload, in seconds. A payload can be scheduled 30
  * days ahead, and the server then stores it for up to 30 days: an older payload is a replay.
@@ -185,8 +187,8 @@ const isPin = pin => isObject(pin) && typeof pin.account === 'string' && isObjec
   && Object.values(pin.keys).every(key => isObject(key) && key.signing?.length === POINT && /^(trusted|missing|distrusted)$/.test(key.state));
 
 /**
- * The device keys that this backend has seen. After each call that has reported changes, store
- * `values`, which is JSON.
+ * The device keys that this backend has seen. Store `values`, which is JSON, after each call that
+ * has reported changes, and after `trust`, `distrust` and `forget`.
  */
 export class Pins {
   #trustsFirstContact;
@@ -336,13 +338,15 @@ export class Encryption {
   }
 
   /**
-   * Makes the key agreements for recipients ahead. If you call it at the start and then every half
-   * an hour, no payload waits for key agreements. Meanwhile the process handles other events.
+   * Makes the key agreements for recipients ahead, and encrypts for practice, so that V8 compiles
+   * the code. If you call it at the start and then every half an hour, no payload waits for this.
+   * Meanwhile the process handles other events.
    */
   async prepare(client, to, {app = 'default', ...others} = {}) {
     refuse(others);
-    for (const {key} of await this.#recipients(client, to, app, {pauses: true})) {
-      if (this.#context(key, app, CONTEXT_LIFETIME / 2).isNew) await otherEvents();
+    for (const recipient of await this.#recipients(client, to, app, {pauses: true})) {
+      for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
+      await otherEvents();
     }
   }
 
@@ -411,9 +415,10 @@ export class Encryption {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
     }
     if (message.length !== 16) throw new RangeError('the id of a message has 16 bytes');
-    const plain = JSON.stringify(payload);
+    const plain = JSON.stringify(payload), time = String(Math.floor(now));
     if (plain === undefined) throw new TypeError('the payload is no value of JSON');
-    const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${Math.floor(now)}`;
+    if (!isTime(time)) throw new TypeError(`now: ${time} is no number of seconds since 1970`);
+    const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${time}`;
     const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;
     // This label is the same for all devices.
     const labelled = exportLabel(sha256(front), 16);

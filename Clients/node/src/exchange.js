@@ -4,7 +4,7 @@ import {randomInt} from 'node:crypto';
 
 import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
-import {refuse} from './wire.js';
+import {checkNumbers, refuse} from './wire.js';
 
 // The error of `fetch` about such a token would print it.
 const UNSENDABLE = /[^!-~]/, WRONG_TOKEN = 'the token has a line break, a space or a character that is not ASCII';
@@ -25,6 +25,7 @@ export class Exchange {
   }) {
     // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
     refuse(others);
+    checkNumbers({timeout, signatureTolerance, answerLimit});
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
     if (base.username || base.password || base.search || base.hash) {

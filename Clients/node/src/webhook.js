@@ -4,7 +4,7 @@
 import {createHmac, timingSafeEqual} from 'node:crypto';
 
 import {InvalidMessageError} from './errors.js';
-import {isObject, read, refuse} from './wire.js';
+import {checkNumbers, isObject, read, refuse} from './wire.js';
 
 /**
  * The keys in a `secretFile`, one in each line: `whsec_` and a key in base64, or any other text,
@@ -34,6 +34,7 @@ export class Webhook {
    */
   constructor(secrets, {tolerance = 300, ...others} = {}) {
     refuse(others);
+    checkNumbers({tolerance});
     this.#keys = keysOf(secrets);
     this.#tolerance = tolerance;
   }
@@ -54,7 +55,7 @@ export class Webhook {
     // All signatures are compared with all keys, so that the time reveals nothing.
     const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
     if (id === '' || matches.length === 0) throw new InvalidMessageError('no secret has signed the message; compare it with secretFile');
-    if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > this.#tolerance) {
+    if (!/^[0-9]{1,15}$/.test(timestamp) || !(Math.abs(now - Number(timestamp)) <= this.#tolerance)) {
       throw new InvalidMessageError("the message is too old, or this machine's clock is wrong");
     }
     let json;
@@ -75,6 +76,7 @@ export class Webhook {
    */
   listener(handle, {cachedIDs = 10_000, ...others} = {}) {
     refuse(others);
+    checkNumbers({cachedIDs});
     const handled = new Map();
     const once = message => {
       const {id} = message;

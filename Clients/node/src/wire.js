@@ -32,6 +32,16 @@ export function refuse(others) {
 }
 
 /**
+ * Refuses options that are no numbers of this range. NaN would switch a limit off, and Node
+ * replaces a timer's delay beyond the range by one millisecond.
+ */
+export function checkNumbers(options) {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Number.isFinite(value) || value < 0 || value >= 2 ** 31) throw new TypeError(`${name}: ${String(value)} is no number from 0 to ${2 ** 31 - 1}`);
+  }
+}
+
+/**
  * The tag expression of one user. Throws for a name with characters that could change the
  * expression.
  */

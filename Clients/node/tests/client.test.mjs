@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
+import {Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -76,12 +76,13 @@ test('a publisher sends, schedules, recalls and reports', async t => {
   assert.equal(await publisher.recall(later.id), false);
 
   // The server stores the event soon after its answer to the fetch, so the test repeats the call.
-  const pages = await eventually(() => all(publisher.events()), found => found.some(({events}) => events.length > 0));
-  assert.deepEqual(pages.flatMap(({events}) => events.map(({kind, notification, at: time}) => [kind, notification, time instanceof Date])), [['collected', sent.id, true]]);
+  const page = await eventually(() => publisher.events(), ({events}) => events.length > 0);
+  assert.deepEqual(page.events.map(({kind, notification, at: time}) => [kind, notification, time instanceof Date]), [['collected', sent.id, true]]);
   const recipients = await all(publisher.recipients(sent.id));
   assert.deepEqual(recipients.map(({user, fetchedAt}) => [user, fetchedAt instanceof Date]), [['alice', true]]);
   assert.deepEqual([await all(publisher.deliveries(sent.id)), (await publisher.counts(sent.id)).counts.failed], [[], 0]);
-  for await (const {events} of publisher.events({cursor: pages.at(-1).cursor})) assert.deepEqual(events, []);
+  const next = await publisher.events({cursor: page.cursor, limit: 1});
+  assert.deepEqual([next.events, next.more, next.truncated, typeof next.cursor], [[], false, false, 'string']);
 
   await publisher.setTags('alice', ['role:nurse']);
   assert.deepEqual(await publisher.tags('alice'), ['role:nurse']);
@@ -405,7 +406,7 @@ test('unknown options of a call are refused before a request', async () => {
   for (const call of [
     () => publisher.send(notification, other), () => publisher.sendMany([notification], other), () => publisher.send(notification, {timeout: 1000}),
     () => publisher.send(notification, {check() {}}), () => publisher.recall(7, other), () => publisher.counts(7, other),
-    () => publisher.deliveries(7, other).next(), () => publisher.recipients(7, other).next(), () => publisher.events(other).next(),
+    () => publisher.deliveries(7, other).next(), () => publisher.recipients(7, other).next(), () => publisher.events(other),
     () => publisher.tags('a', other), () => publisher.setTags('a', [], other), () => publisher.addUser('a', other), () => publisher.setDisabled('a', true, other),
     () => publisher.deleteUser('a', other), () => publisher.devices('a', other).next(), () => publisher.status(other),
     () => publisher.deviceKeys('username:a', other), () => publisher.call('POST', '/api/x', other), () => encryption.prepare(stub, 'username:a', other),
@@ -416,6 +417,24 @@ test('unknown options of a call are refused before a request', async () => {
     () => new Pins({}, {trustFirstContact: false}), () => new Encryption(key, new Pins(), {change() {}}), () => encryption.encrypt('x', [], other),
     () => new Webhook('x'.repeat(24), {tolerant: 1}), () => new Webhook('x'.repeat(24)).listener(() => {}, {cachedIds: 1}),
   ]) assert.throws(make, {name: 'TypeError', message: /^there is no option/}, String(make));
+});
+
+test('options that are no numbers are refused: NaN would switch a limit off', async () => {
+  const options = {server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')}, secret = 'x'.repeat(24);
+  const client = new Client(options), encryption = new Encryption(SenderKey.generate());
+  const key = new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1));
+  const refused = {name: 'TypeError', message: /^[a-zA-Z]+: .* is no number/};
+  for (const value of [NaN, Infinity, -1, 2 ** 31, '1000', null]) {
+    for (const name of ['deadline', 'timeout', 'retryDelay', 'signatureTolerance', 'answerLimit']) {
+      assert.throws(() => new Client({...options, [name]: value}), refused, `${name} ${value}`);
+    }
+    assert.throws(() => new Webhook(secret, {tolerance: value}), refused, `tolerance ${value}`);
+    assert.throws(() => new Webhook(secret).listener(() => {}, {cachedIDs: value}), refused, `cachedIDs ${value}`);
+    for (const call of [() => client.send({payload: 'x'}, {deadline: value}), () => client.sendMany([{payload: 'x'}], {deadline: value}), () => client.devices('a', {deadline: value}).next()]) {
+      await assert.rejects(call(), refused, `${call} ${value}`);
+    }
+  }
+  for (const now of [NaN, Infinity, -1]) assert.throws(() => encryption.encrypt('x', [{user: 'alice', key}], {now}), refused, `now ${now}`);
 });
 
 test('a list without an end is refused', async t => {

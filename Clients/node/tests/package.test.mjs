@@ -64,7 +64,8 @@ const sent: Sent = await publisher.send({payload: 7, priority: 'normal'}, {signa
 const time: number | undefined = sent.sendAt?.getTime();
 const [first] = await publisher.sendMany(new Set([{payload: 'x'}]));
 if (first?.status === 'fulfilled') console.log(first.value.id, time);
-for await (const page of publisher.events()) { const {cursor}: EventPage = page; console.log(cursor); }
+const {cursor, more}: EventPage = await publisher.events({limit: 7});
+console.log(cursor, more);
 const message = new Webhook(['x']).verify(new Headers(), new Uint8Array());
 if (message.type === 'events') console.log(message.events[0]?.number);
 const {counts: {failed}}: {counts: {failed: number}} = await publisher.counts(7);
@@ -93,7 +94,7 @@ try {} catch (error) {
 const NODE = `
 declare const process: {env: Record<string, string | undefined>};
 declare module 'node:http' { export function createServer(listener: (request: any, response: any) => void): {listen(port: number): void}; }
-declare module 'node:fs' { export function readFileSync(name: string, encoding: 'utf8'): string; export function existsSync(name: string): boolean; export function writeFileSync(name: string, text: string, options: {mode: number}): void; }
+declare module 'node:fs' { export function readFileSync(name: string, encoding: 'utf8'): string; export function existsSync(name: string): boolean; export function writeFileSync(name: string, text: string, options?: {mode: number}): void; }
 `;
 
 test("TypeScript's compiler accepts the README's code, and refuses what would fail", {skip: compiler ? false : 'node-typescript is not installed'}, t => {

@@ -43,6 +43,7 @@ test('a changed, old or foreign message is refused', () => {
   refused({}, `${BODY} `);
   refused({'webhook-id': '', 'webhook-signature': signatureOf('', NOW, BODY)});
   for (const body of ['', '{', 'x']) refused(headersOf('m', NOW, body), body);
+  assert.throws(() => webhook.verify(headersOf('m'), BODY, NaN), InvalidMessageError);
   refused({'webhook-timestamp': '1e9', 'webhook-signature': signatureOf('m', '1e9', BODY)});
   for (const [time, isAccepted] of [[NOW - 300, true], [NOW + 300, true], [NOW - 301, false], [NOW + 301, false]]) {
     if (isAccepted) webhook.verify(headersOf('m', time), BODY, NOW); else refused(headersOf('m', time));

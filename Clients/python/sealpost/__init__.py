@@ -2,12 +2,12 @@
 
 from .client import Client
 from .errors import Denied, Interference, Overloaded, Problem, Refused, SealpostError, ServerFault, StateChanged, Unreachable
-from .values import Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, user
+from .values import Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, user
 from .webhooks import Confirmation, Events, InvalidMessage, Other, Push, Webhook
 
 __version__ = "0.2.0"
 __all__ = [
     "Client", "Confirmation", "Delivery", "DeliveryCounts", "Denied", "Device", "Event", "EventPage", "Events", "Interference",
-    "InvalidMessage", "Lane", "Notification", "Other", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault",
-    "StateChanged", "Status", "Unreachable", "UserKeys", "Webhook", "user",
+    "InvalidMessage", "Lane", "Notification", "Other", "Overloaded", "Problem", "Push", "Recipient", "Refused", "SealpostError", "Sent",
+    "ServerFault", "StateChanged", "Status", "Unreachable", "UserKeys", "Webhook", "user",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import random
+import re
 import secrets
 import ssl
 import time
@@ -16,7 +17,8 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Sent, Status, UserKeys, encoded, is_user, read, read_all, user,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, finite, is_user, read, read_all,
+    user,
 )
 
 T = TypeVar("T")
@@ -52,7 +54,7 @@ class Client:
             raise ValueError("a client needs either a token or a user")
         self._transport = Transport(server, context, is_insecure_allowed)
         self._token, self._user = token, user
-        self._timeout, self._deadline = timeout, deadline
+        self._timeout, self._deadline = finite("timeout", timeout), finite("deadline", deadline)
         self._verifier = None if signing_keys is None else Verifier(signing_keys)
         self._account = account
 
@@ -122,6 +124,13 @@ class Client:
     def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
         """A notification's pushes, which the iterator requests page by page. The deadline is for each page."""
         return self._pages(f"/api/notifications/{id:d}/deliveries", Delivery, "Deliveries", {"counts": "part"}, deadline)
+
+    def recipients(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Recipient]:
+        """A notification's recipients, with the times at which they have fetched, read and dismissed it.
+
+        The iterator requests them page by page. The deadline is for each page.
+        """
+        return self._pages(f"/api/notifications/{id:d}/recipients", Recipient, "Recipients", {}, deadline)
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
         """The page of events after a cursor; without a cursor, the oldest events.
@@ -204,7 +213,7 @@ class Client:
     # Requests
 
     def _end(self, deadline: Optional[float]) -> float:
-        return time.monotonic() + (self._deadline if deadline is None else deadline)
+        return time.monotonic() + (self._deadline if deadline is None else finite("deadline", deadline))
 
     def _delete(self, path: str, deadline: Optional[float]) -> bool:
         """Deletes something. Returns False if it does not exist, for example after a lost answer."""
@@ -299,9 +308,12 @@ class _Unfinished(SealpostError):
 
 
 def _key(key: Optional[str]) -> str:
-    if key == "":
-        raise ValueError("the key is empty")  # With a random key in its place, a repeated call would send twice.
-    return key or str(uuid.uuid4())
+    if key is None:
+        return str(uuid.uuid4())
+    # A header field cannot contain other keys: the server would get another key, or none.
+    if not isinstance(key, str) or not re.fullmatch("[!-~]+", key):
+        raise ValueError("an idempotency key has visible ASCII characters, and at least one")
+    return key
 
 
 def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:

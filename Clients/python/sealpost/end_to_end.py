@@ -124,7 +124,7 @@ class DeviceKey:
 _read_key = functools.lru_cache(10 * MAXIMUM_DEVICES)(DeviceKey)
 
 
-class Recipient(NamedTuple):
+class DeviceRecipient(NamedTuple):
     """A device of a user, for which a payload is encrypted."""
 
     user: str
@@ -146,8 +146,8 @@ class KeyChange(NamedTuple):
 class Pins:
     """The device keys that this backend has seen.
 
-    After each call that has reported changes, store `values`, which is JSON. With
-    `trusts_first_contact=False` nothing is encrypted for a new user before a call of `trust`.
+    Store `values`, which is JSON, after each call that has reported changes, and after `trust`, `distrust`
+    and `forget`. With `trusts_first_contact=False` nothing is encrypted for a new user before `trust`.
     """
 
     def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
@@ -184,7 +184,7 @@ class Pins:
         _must_be(str, user=user)
         self.values.pop(user.lower(), None)
 
-    def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[Recipient], List[KeyChange]]:
+    def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[DeviceRecipient], List[KeyChange]]:
         """The devices of a user that may be trusted, and the changes since the last check.
 
         A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
@@ -233,7 +233,7 @@ class Pins:
             if key.id in known and known[key.id]["state"] == "missing":
                 known[key.id]["state"] = "trusted"
                 changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
-        return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
+        return [DeviceRecipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
     def _undo(self, changes: Iterable[KeyChange]) -> None:
         """Removes the changes of checks, so that the next check finds them again.
@@ -301,8 +301,8 @@ class Encryption:
         text = self.encrypt(notification.payload, self._recipients(client, notification.to, app), app=app)
         return dataclasses.replace(notification, payload=text, app=app)
 
-    def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
-        recipients: List[Recipient] = []
+    def _recipients(self, client: Any, to: Any, app: str) -> List[DeviceRecipient]:
+        recipients: List[DeviceRecipient] = []
         changes: List[KeyChange] = []
         lists = [(expression, client.device_keys(expression, app=app)) for expression in ([to] if isinstance(to, str) else to or [])]
         with self._lock:
@@ -326,7 +326,7 @@ class Encryption:
         return recipients
 
     def encrypt(
-        self, payload: Any, recipients: Sequence[Recipient], *, app: str = "default", message: Optional[bytes] = None,
+        self, payload: Any, recipients: Sequence[DeviceRecipient], *, app: str = "default", message: Optional[bytes] = None,
         now: Optional[float] = None,
     ) -> str:
         """Encrypts a payload for these devices.
@@ -336,7 +336,7 @@ class Encryption:
         return self._encrypt(encoded(payload), recipients, app, message or secrets.token_bytes(16), int(now or time.time()),
                              secrets.token_bytes(16))
 
-    def _encrypt(self, plain: bytes, recipients: Sequence[Recipient], app: str, message: bytes, now: int, content: bytes) -> str:
+    def _encrypt(self, plain: bytes, recipients: Sequence[DeviceRecipient], app: str, message: bytes, now: int, content: bytes) -> str:
         keys = {recipient.key.id: recipient.key for recipient in recipients}
         if not 1 <= len(keys) <= MAXIMUM_DEVICES:
             raise ValueError(f"an end-to-end payload is for 1 to {MAXIMUM_DEVICES} devices, not {len(keys)}: send to fewer users at once")

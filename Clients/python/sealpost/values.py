@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import numbers
 from datetime import datetime, timedelta
 from typing import Any, Dict, List, Optional, Sequence, Type, TypeVar, Union
 
@@ -84,6 +86,16 @@ class Delivery:
     attempts: int
     updated_at: Optional[datetime]
     reason: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipient:
+    """A recipient of a notification. `user` is None if the user was deleted."""
+
+    user: Optional[str]
+    fetched_at: Optional[datetime]
+    read_at: Optional[datetime]
+    dismissed_at: Optional[datetime]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,6 +211,15 @@ def read_all(kind: Type[T], values: Any) -> List[T]:
 def encoded(value: Any) -> bytes:
     """The JSON of a request's body."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
+
+
+def finite(name: str, value: Any) -> Any:
+    """The value of an option. Refuses NaN, which would switch a limit off."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
+    return value
 
 
 def _member(name: str) -> str:

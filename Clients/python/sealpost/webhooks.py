@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Union
 
 from .errors import decoded
-from .values import Event, read_all
+from .values import Event, finite, read_all
 
 
 class InvalidMessage(Exception):
@@ -75,7 +75,7 @@ class Webhook:
         self._keys = [_key(line.strip()) for line in secrets.splitlines() if line.strip()]
         if not self._keys:
             raise ValueError("the secret is empty")
-        self._tolerance = tolerance
+        self._tolerance = finite("tolerance", tolerance)
 
     def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Message:
         """Returns the message in a request's fields and body, as received.
@@ -92,7 +92,7 @@ class Webhook:
         if not any([hmac.compare_digest(one, other) for one in expected for other in given]):
             raise InvalidMessage("no signature is by a known secret")
         is_time = re.fullmatch("[0-9]{1,12}", timestamp)
-        if not is_time or abs((time.time() if now is None else now) - int(timestamp)) > self._tolerance:
+        if not is_time or not abs((time.time() if now is None else now) - int(timestamp)) <= self._tolerance:
             raise InvalidMessage("the message is too old, or the clocks differ")
         try:
             return _message(id, decoded(body))

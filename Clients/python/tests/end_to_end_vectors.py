@@ -79,7 +79,7 @@ def vectors():
     phone, tablet, laptop = (Device(name, alice, NOW - 1000 + at) for at, name in enumerate(["phone", "tablet", "laptop"]))
     other, mallory = Device("bob", bob, NOW - 500), Device("mallory", alice, NOW - 100)
     sender, stranger = e2e.SenderKey(private("sender")), e2e.SenderKey(private("stranger"))
-    all_devices = [e2e.Recipient("alice", device.key) for device in (phone, tablet)] + [e2e.Recipient("bob", other.key)]
+    all_devices = [e2e.DeviceRecipient("alice", device.key) for device in (phone, tablet)] + [e2e.DeviceRecipient("bob", other.key)]
 
     def encrypt(plain, number, app="default", key=sender, now=NOW, devices=all_devices):
         return Fixed(key)._encrypt(plain.encode(), devices, app, hashlib.sha256(b"message %d" % number).digest()[:16], now,

@@ -13,7 +13,7 @@ from unittest import mock
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
 
-from sealpost import Client, Interference, Notification, Overloaded, Problem, Refused, Sent, Unreachable, user
+from sealpost import Client, Interference, Notification, Overloaded, Problem, Refused, Sent, Unreachable, Webhook, user
 from sealpost_e2e import listening, receiver
 
 SENT = {
@@ -260,8 +260,20 @@ class NotificationTests(unittest.TestCase):
                 notification.body()
         with self.assertRaises(TypeError):
             Notification(object()).body()
-        with self.assertRaises(ValueError):
-            Client("http://127.0.0.1:1", "t").send(Notification("x"), key="")
+        for key in ("", "a b", "é", "a\r\nb", 0):
+            with self.subTest(key=key), self.assertRaisesRegex(ValueError, "visible ASCII"):
+                Client("http://127.0.0.1:1", "t").send(Notification("x"), key=key)
+
+    def test_options_that_are_no_numbers_are_refused(self):
+        client = Client("http://127.0.0.1:1", "t")
+        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (-1, ValueError), ("10", TypeError), (timedelta(seconds=1), TypeError)):
+            for name, call in (
+                ("timeout", lambda: Client("http://127.0.0.1:1", "t", timeout=value)), ("deadline", lambda: Client("http://127.0.0.1:1", "t", deadline=value)),
+                ("deadline", lambda: client.send(Notification("x"), deadline=value)), ("deadline", lambda: client.send_many([], deadline=value)),
+                ("deadline", lambda: next(client.devices("alice", deadline=value))), ("tolerance", lambda: Webhook("x" * 24, tolerance=value)),
+            ):
+                with self.subTest(name, value=value), self.assertRaisesRegex(error, f"^{name} must be a"):
+                    call()
 
     def test_the_error_about_a_token_with_a_line_break_does_not_print_it(self):
         for token in ("spt_secret\n", "spt_secret spt_other", lambda: "spt_secret\n"):

@@ -93,7 +93,7 @@ class UserKeys:
 class Sending(unittest.TestCase):
     def test_a_thousand_devices_cost_at_most_300_bytes_each_above_the_padded_payload(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        one = e2e.Encryption(sender).encrypt("x" * 200, [e2e.Recipient("alice", device.key)])
+        one = e2e.Encryption(sender).encrypt("x" * 200, [e2e.DeviceRecipient("alice", device.key)])
         self.assertLessEqual(len(one) - len(e2e._text(bytes(256))), 300)
 
     def test_too_many_devices_are_refused_with_their_number(self):
@@ -102,14 +102,14 @@ class Sending(unittest.TestCase):
         for number in range(1001):
             key = e2e.DeviceKey(device.text)
             key.id = f"{number:022d}"
-            many.append(e2e.Recipient("alice", key))
+            many.append(e2e.DeviceRecipient("alice", key))
         with self.assertRaisesRegex(ValueError, "1 to 1000 devices, not 1001"):
             e2e.Encryption(sender).encrypt("x", many)
 
     def test_contexts_are_reused_and_payloads_differ(self):
         sender, device = e2e.SenderKey.generate(), Device()
         encryption = e2e.Encryption(sender)
-        first, second = (encryption.encrypt("x", [e2e.Recipient("alice", device.key)]) for _ in range(2))
+        first, second = (encryption.encrypt("x", [e2e.DeviceRecipient("alice", device.key)]) for _ in range(2))
         self.assertEqual(first.split(".")[7][:22 + 80], second.split(".")[7][:22 + 80])  # The same encapsulated key.
         self.assertNotEqual(first.split(".")[6], second.split(".")[6])
         for text in (first, second):
@@ -118,7 +118,7 @@ class Sending(unittest.TestCase):
     def test_contexts_are_renewed_a_few_at_a_time_or_ahead(self):
         sender, devices = e2e.SenderKey.generate(), [Device(at=number) for number in range(5)]
         encryption = e2e.Encryption(sender)
-        recipients = [e2e.Recipient("alice", device.key) for device in devices]
+        recipients = [e2e.DeviceRecipient("alice", device.key) for device in devices]
         client = Client(alice=[UserKeys("alice", "A" * 22, *(device.text for device in devices))])
         for device in devices:
             encryption.pins.trust("alice", device.key)
@@ -250,7 +250,7 @@ class Sending(unittest.TestCase):
 
     def test_values_of_another_type_are_refused_with_the_expected_one(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        payload = e2e.Encryption(sender).encrypt("x", [e2e.Recipient("alice", device.key)])
+        payload = e2e.Encryption(sender).encrypt("x", [e2e.DeviceRecipient("alice", device.key)])
 
         def opened(text=payload, key=device.key, private=device.agreement, senders=(sender.text,), **options):
             return e2e.open_payload(text, key, private, senders, **options)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -64,7 +65,7 @@ class GuideTests(unittest.TestCase):
                     names["account"] = "A" * 22
                 for block in blocks(page):
                     code = block.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace("hook.secret", str(secret))
-                    code = code.replace("sender.pem", str(sender))
+                    code = code.replace("sender.pem", str(sender)).replace("pins.json", str(pins := pathlib.Path(folder, f"{page.split('/')[1]}.json")))
                     with mock.patch.dict(os.environ, SEALPOST_TOKEN=token), contextlib.redirect_stdout(output):
                         exec(code, names)
                 for thread in threading.enumerate():
@@ -73,9 +74,11 @@ class GuideTests(unittest.TestCase):
                 names["client"].close()
                 if page == "Clients/python/README.md":
                     self.assertEqual(sender.stat().st_mode & 0o777, 0o600)
+                if "encryption" in names:
+                    self.assertEqual(list(json.loads(pins.read_text())), ["alice"])
                 self.assertRegex(output.getvalue(), PRINTED[page])
                 if "read" in names:
-                    payload = names["encryption"].encrypt("x", [end_to_end.Recipient("alice", names["key"])])
+                    payload = names["encryption"].encrypt("x", [end_to_end.DeviceRecipient("alice", names["key"])])
                     self.assertEqual(names["read"](payload, seen := set()), "x")
                     self.assertRaisesRegex(end_to_end.Unreadable, "replayed", names["read"], payload, seen)
                 if "receive" in names:

@@ -75,7 +75,7 @@ class Scene:
         self.encryption.send(self.server, Notification(payload, to="username:alice"))
 
     def message(self, payload="two", devices=None, app="default", now=NOW, sender=None):
-        recipients = [e2e.Recipient("x", device.key) for device in devices or (self.phone, self.tablet)]
+        recipients = [e2e.DeviceRecipient("x", device.key) for device in devices or (self.phone, self.tablet)]
         return e2e.Encryption(sender or self.sender).encrypt(payload, recipients, app=app, now=now)
 
 

@@ -94,8 +94,7 @@ class ServerTests(unittest.TestCase):
             deliveries = list(self.client.deliveries(sent.id))
         self.assertEqual({(one.user, one.platform, one.state) for one in deliveries}, {("carol", "stream", "queued")})
         self.assertEqual(len({one.device for one in deliveries}), 3)
-        page = self.client.call("GET", f"/api/notifications/{sent.id}/recipients", query={"limit": 2})
-        self.assertEqual([one["User"] for one in page["Recipients"]], ["carol"])
+        self.assertEqual([(one.user, one.read_at) for one in self.client.recipients(sent.id)], [("carol", None)])
         self.client.recall(sent.id)
         events, page = [], self.client.events(limit=2)
         while page.events:

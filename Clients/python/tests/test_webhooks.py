@@ -68,6 +68,10 @@ class WebhookTests(unittest.TestCase):
                     with self.assertRaisesRegex(InvalidMessage, "old"):
                         Webhook(OLD).verify(signed(OLD, at=NOW + skew), PUSH, NOW)
 
+    def test_no_message_is_as_old_as_no_time(self):
+        with self.assertRaisesRegex(InvalidMessage, "old"):
+            Webhook(OLD).verify(signed(OLD), PUSH, float("nan"))
+
     def test_hostile_requests_are_invalid_and_nothing_else(self):
         good = signed(OLD)
         deep = b"[" * 100_000

@@ -54,7 +54,7 @@ def compare_with_pyhpke():
     key = end_to_end.DeviceKey(end_to_end.device_key("A" * 22, signing, agreement, 1))
     backend, info = end_to_end.SenderKey(sender), b"sealpost-e2e.1.1\n" + b"A" * 22 + b"\ndefault"
     own, other, public = map(pyhpke.KEMKey.from_pyca_cryptography_key, (agreement, sender, sender.public_key()))
-    text = end_to_end.Encryption(backend).encrypt("x", [end_to_end.Recipient("alice", key)])
+    text = end_to_end.Encryption(backend).encrypt("x", [end_to_end.DeviceRecipient("alice", key)])
     front, entry = text.rsplit(".", 1)
     header, content = front.rsplit(".", 1)
     wrapped, zeros = end_to_end._bytes(entry[22:]), bytes(12)

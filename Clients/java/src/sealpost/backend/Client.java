@@ -64,7 +64,7 @@ public final class Client {
 
     /** The same client with another time limit for each call. */
     public Client within(Duration deadline) {
-        return new Client(this, deadline);
+        return new Client(this, limited(deadline));
     }
 
     // Sending
@@ -141,6 +141,14 @@ public final class Client {
      */
     public Stream<Delivery> deliveries(long id) {
         return pages(NOTIFICATIONS + "/" + id + "/deliveries", "&counts=part", json -> new Page<>(json, "Deliveries", Delivery::new));
+    }
+
+    /**
+     * A notification's recipients, with the times at which they have fetched, read and dismissed
+     * it. The stream requests them page by page. The deadline is for each page.
+     */
+    public Stream<Recipient> recipients(long id) {
+        return pages(NOTIFICATIONS + "/" + id + "/recipients", "", json -> new Page<>(json, "Recipients", Recipient::new));
     }
 
     private <T> Stream<T> pages(String path, String query, Function<@Nullable Json, Page<T>> read) {
@@ -294,6 +302,13 @@ public final class Client {
         return System.nanoTime() + deadline.toNanos();
     }
 
+    private static Duration limited(Duration limit) {
+        if (limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
+            throw new IllegalArgumentException(limit + " is no time limit: give a duration of up to 36,500 days");
+        }
+        return limit;
+    }
+
     private static String escaped(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
@@ -359,13 +374,13 @@ public final class Client {
 
         /** The time limit of each attempt, by default 10 seconds. */
         public Builder timeout(Duration timeout) {
-            this.timeout = timeout;
+            this.timeout = limited(timeout);
             return this;
         }
 
         /** The time limit of each call with all its retries, by default 60 seconds. */
         public Builder deadline(Duration deadline) {
-            this.deadline = deadline;
+            this.deadline = limited(deadline);
             return this;
         }
 

@@ -41,6 +41,11 @@ public final class Encryption {
     private static final long CONTEXT_LIFETIME = 3_600_000_000_000L;
 
     static final int EARLY_RENEWALS = 20;
+    /**
+     * How often {@code prepare} encrypts for each device: the JVM compiles code only after it has
+     * run often.
+     */
+    private static final int PRACTICE = 10;
 
     private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -110,21 +115,26 @@ public final class Encryption {
     }
 
     /**
-     * Makes the key agreements for recipients ahead. If you call it at the start and then every
-     * half an hour, no payload waits for key agreements.
+     * Makes the key agreements for recipients ahead, and encrypts for practice, so that the JVM
+     * compiles the code. If you call it at the start and then every half an hour, no payload waits
+     * for this.
      *
      * @param app the name of the notifications' app; {@code default} if the server sends for one
      * app only
      * @throws NoTrustedDevice if no device of the recipients is trusted
      */
     public void prepare(Client client, String app, String... to) {
-        AtomicInteger early = new AtomicInteger(Integer.MAX_VALUE);
-        recipients(client, app, List.of(to)).parallelStream()
-                .forEach(recipient -> context(recipient.key, app, id -> SenderKey.pair(), early));
+        prepare(recipients(client, app, List.of(to)), app);
     }
 
-    private List<Recipient> recipients(Client client, String app, Collection<String> to) {
-        List<Recipient> recipients = new ArrayList<>();
+    void prepare(List<DeviceRecipient> recipients, String app) {
+        recipients.parallelStream().forEach(recipient -> {
+            for (int count = 0; count < PRACTICE; count++) encrypt(Json.of(""), List.of(recipient), app);
+        });
+    }
+
+    private List<DeviceRecipient> recipients(Client client, String app, Collection<String> to) {
+        List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, client.deviceKeys(expression, app));
@@ -142,7 +152,7 @@ public final class Encryption {
     }
 
     /** Adds the trusted devices of an expression's users, and the changes of their keys. */
-    private void check(String expression, List<UserKeys> users, List<Recipient> recipients, List<KeyChange> changes) {
+    private void check(String expression, List<UserKeys> users, List<DeviceRecipient> recipients, List<KeyChange> changes) {
         String name = Notification.nameIn(expression);
         // The server lists no users without devices, so only those that are named can be reported.
         if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
@@ -158,21 +168,21 @@ public final class Encryption {
      * Encrypts a payload for up to 1,000 devices; returns a text. A server that sends for one app
      * calls it {@code default}.
      */
-    public String encrypt(Json payload, Collection<Recipient> recipients, String app) {
+    public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
         long now = System.currentTimeMillis() / 1000;
         return encrypt(Notification.bytes(payload), recipients, app, random(), now, random(), id -> SenderKey.pair());
     }
 
     String encrypt(
             byte[] plain,
-            Collection<Recipient> recipients,
+            Collection<DeviceRecipient> recipients,
             String app,
             byte[] message,
             long now,
             byte[] content,
             Function<String, KeyPair> ephemeral) {
         Map<String, DeviceKey> keys = new TreeMap<>();
-        for (Recipient recipient : recipients) keys.put(recipient.key.id(), recipient.key);
+        for (DeviceRecipient recipient : recipients) keys.put(recipient.key.id(), recipient.key);
         if (keys.isEmpty() || keys.size() > MAXIMUM_DEVICES) {
             throw new IllegalArgumentException("an end-to-end payload is for 1 to " + MAXIMUM_DEVICES + " devices, not "
                     + keys.size() + ": send to fewer users at once");

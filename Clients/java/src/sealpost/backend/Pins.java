@@ -9,19 +9,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import sealpost.backend.KeyChange.Kind;
 
 /**
  * The device keys that this backend has seen.
  *
- * <p>Store {@link #json} after each call that has reported changes. Several threads may share an
- * object.
+ * <p>Store {@link #values} after each call that has reported changes, and after {@link #trust},
+ * {@link #distrust} and {@link #forget}. Several threads may share an object.
  */
 public final class Pins {
     private static final String TRUSTED = "trusted";
     private static final String MISSING = "missing";
     private static final String DISTRUSTED = "distrusted";
+    private static final Set<String> STATES = Set.of(TRUSTED, MISSING, DISTRUSTED);
 
     private static final class Pin {
         final byte[] signing;
@@ -44,7 +46,7 @@ public final class Pins {
 
     /** The devices that may be trusted, and the changes since the last check. */
     static final class Checked {
-        final List<Recipient> recipients = new ArrayList<>();
+        final List<DeviceRecipient> recipients = new ArrayList<>();
         final List<KeyChange> changes = new ArrayList<>();
     }
 
@@ -70,20 +72,21 @@ public final class Pins {
     }
 
     /**
-     * Reads the pins that {@link #json} of this library, or of the library for another language,
-     * has written.
+     * Reads the JSON that {@link #values} of this library, or of the library for another language,
+     * has returned.
      *
      * @throws IllegalArgumentException for another text
      */
-    public Pins(String json, boolean trustsFirstContact) {
+    public Pins(String values, boolean trustsFirstContact) {
         this(trustsFirstContact);
         try {
-            members(Json.read(json.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
+            members(Json.read(values.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
                 Account account = new Account(new Members(value).text("account"));
                 members(new Members(value).value("keys")).forEach((id, pin) -> {
                     byte[] signing = DeviceKey.point(new Members(pin).text("signing"));
-                    if (signing == null) throw new Malformed("a signing key is malformed");
-                    account.keys.put(id, new Pin(signing, new Members(pin).text("state")));
+                    String state = new Members(pin).text("state");
+                    if (signing == null || !STATES.contains(state)) throw new Malformed("a key of " + user + " is malformed");
+                    account.keys.put(id, new Pin(signing, state));
                 });
                 users.put(user, account);
             });
@@ -103,8 +106,8 @@ public final class Pins {
         return members;
     }
 
-    /** All pins, as a text for your database. The libraries for Python and Node read it, too. */
-    public synchronized String json() {
+    /** All pins, as JSON for your database. The libraries for Python and Node read it, too. */
+    public synchronized String values() {
         Json json = Json.object();
         for (Map.Entry<String, Account> user : users.entrySet()) {
             Json keys = Json.object();
@@ -187,7 +190,7 @@ public final class Pins {
                 pin.state = TRUSTED;
                 checked.changes.add(change(user, Kind.RETURNED, key));
             }
-            if (pin.state.equals(TRUSTED)) checked.recipients.add(new Recipient(user, key));
+            if (pin.state.equals(TRUSTED)) checked.recipients.add(new DeviceRecipient(user, key));
         }
         return checked;
     }
@@ -245,7 +248,7 @@ public final class Pins {
                 read.put(text, key);
             }
             return key.account().equals(account) ? key : null;
-        } catch (UnreadablePayloadException unreadable) {
+        } catch (Unreadable unreadable) {
             return null;
         }
     }

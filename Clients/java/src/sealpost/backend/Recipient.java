@@ -1,12 +1,23 @@
 package sealpost.backend;
 
-/** A device of a user, for which a payload is encrypted. */
-public final class Recipient {
-    public final String user;
-    public final DeviceKey key;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
-    public Recipient(String user, DeviceKey key) {
-        this.user = user;
-        this.key = key;
+/** A recipient of a notification. */
+public final class Recipient extends Value {
+    /** Null if the user was deleted. */
+    public final @Nullable String user;
+
+    public final @Nullable Instant fetchedAt;
+    public final @Nullable Instant readAt;
+    public final @Nullable Instant dismissedAt;
+
+    Recipient(Json json) {
+        super(json);
+        Members recipient = new Members(json);
+        user = recipient.optionalText("User");
+        fetchedAt = recipient.optionalTime("FetchedAt");
+        readAt = recipient.optionalTime("ReadAt");
+        dismissedAt = recipient.optionalTime("DismissedAt");
     }
 }

@@ -282,6 +282,11 @@ final class CallTests {
             fails(wrong, () -> client.send(TEXT, key));
             fails(wrong, () -> client.sendMany(List.of(TEXT), key));
         }
+        for (Duration limit : List.of(Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
+            fails(wrong, () -> client.within(limit));
+            fails(wrong, () -> Client.builder("https://x").timeout(limit));
+            fails(wrong, () -> Client.builder("https://x").deadline(limit));
+        }
         fails(wrong, () -> client.tags("carol/../bob"));
         for (String server : List.of("push.example.com", "ftp://x", "https://", "https://u:p@x", "https://x/?a", "https://x y", "/x")) {
             fails(wrong, () -> new Client(server, "t"));

@@ -62,9 +62,9 @@ final class EndToEndTests {
         return keys;
     }
 
-    static List<Recipient> recipients(List<DeviceKey> keys) {
-        List<Recipient> recipients = new ArrayList<>();
-        for (DeviceKey key : keys) recipients.add(new Recipient("alice", key));
+    static List<DeviceRecipient> recipients(List<DeviceKey> keys) {
+        List<DeviceRecipient> recipients = new ArrayList<>();
+        for (DeviceKey key : keys) recipients.add(new DeviceRecipient("alice", key));
         return recipients;
     }
 
@@ -112,12 +112,12 @@ final class EndToEndTests {
         for (Json history : list(VECTORS, "histories")) {
             Pins pins = new Pins();
             for (Json step : list(history, "steps")) {
-                pins = new Pins(pins.json(), true);
+                pins = new Pins(pins.values(), true);
                 List<String> keys = new ArrayList<>();
                 for (Json key : list(step, "keys")) keys.add(key.string());
                 Pins.Checked checked = pins.check("Alice", text(step, "account"), keys);
                 TreeSet<String> trusted = new TreeSet<>();
-                for (Recipient recipient : checked.recipients) trusted.add(recipient.key.id());
+                for (DeviceRecipient recipient : checked.recipients) trusted.add(recipient.key.id());
                 TreeSet<String> expected = new TreeSet<>();
                 for (Json id : list(step, "trusted")) expected.add(id.string());
                 equal(trusted, expected, text(history, "name"));
@@ -214,7 +214,7 @@ final class EndToEndTests {
         boolean[] fails = {true};
         Encryption encryption = new Encryption(SENDER, pins, changes -> {
             for (KeyChange change : changes) seen.add(change.kind.name());
-            that(pins.json().contains(phone.id()), "the pins of the change can be stored here");
+            that(pins.values().contains(phone.id()), "the pins of the change can be stored here");
             if (fails[0]) throw new IllegalStateException("no");
         });
         Notification notification = Notification.of("x").to(Notification.user("Alice"));
@@ -223,13 +223,13 @@ final class EndToEndTests {
         for (int step = 0; step < lists.length; step++) {
             if (step == 2) pins.trust("Alice", tablet);
             Script.Step keys = keys("Alice", lists[step]);
-            String before = pins.json();
+            String before = pins.values();
             try (Script script = new Script(keys, keys, keys, Script.Seen::sent)) {
                 fails[0] = true;
                 for (int count = 0; count < 2; count++) {
                     fails(IllegalStateException.class, () -> encryption.send(script.client(), notification));
                 }
-                equal(pins.json(), before);
+                equal(pins.values(), before);
                 fails[0] = false;
                 encryption.send(script.client(), notification);
             }
@@ -300,13 +300,18 @@ final class EndToEndTests {
         fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
         fails(IllegalArgumentException.class, () -> pins.distrust("bob", phone.id()));
         pins.forget("ALICE");
-        equal(pins.json(), "{}");
+        equal(pins.values(), "{}");
     }
 
     public static void malformedPinsAreRefused() throws Exception {
         for (String json : List.of("", "[]", "{\"a\":7}", "{\"a\":{\"account\":\"x\",\"keys\":{\"k\":{\"signing\":\"x\",\"state\":\"trusted\"}}}}")) {
             fails(IllegalArgumentException.class, () -> new Pins(json, true));
         }
+        Pins pins = new Pins();
+        pins.trust("alice", device(ACCOUNT, 1000));
+        String stored = pins.values();
+        equal(new Pins(stored, true).values(), stored);
+        fails(IllegalArgumentException.class, () -> new Pins(stored.replace("\"trusted\"", "\"yes\""), true));
     }
 
     public static void aSendersKeySurvivesAsPem() throws Exception {
@@ -364,7 +369,7 @@ final class EndToEndTests {
     }
 
     public static void theContextsOfDevicesAreReusedAndPayloadsDiffer() throws Exception {
-        List<Recipient> devices = recipients(List.of(device(ACCOUNT, 1), device(ACCOUNT, 2)));
+        List<DeviceRecipient> devices = recipients(List.of(device(ACCOUNT, 1), device(ACCOUNT, 2)));
         Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
         String[] first = encryption.encrypt(Json.of("x"), devices, "default").split("\\.");
         String[] second = encryption.encrypt(Json.of("x"), devices, "default").split("\\.");

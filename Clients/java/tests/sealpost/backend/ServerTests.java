@@ -86,6 +86,8 @@ final class ServerTests {
         Set<String> devices = deliveries.stream().map(delivery -> delivery.device).collect(Collectors.toSet());
         equal(devices.size(), 3);
         for (Delivery delivery : deliveries) equal(delivery.user + " " + delivery.platform + " " + delivery.state, "carol stream queued");
+        List<Recipient> recipients = client.recipients(sent.id).collect(Collectors.toList());
+        equal(recipients.size() + recipients.get(0).user + recipients.get(0).readAt, "1carolnull");
         client.recall(sent.id);
         Set<String> cancelled = new HashSet<>();
         EventPage page = client.events(null, 2);
