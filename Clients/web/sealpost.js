@@ -66,7 +66,7 @@ function adviceWithoutEcho(status) {
  *   `interference` has the evidence;
  * - `unauthorized`: the token is no longer valid and cannot be renewed; `signedOut`: the user has
  *   signed out, perhaps in another tab;
- * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
+ * - `busy`: the server refuses for now (408, 429, 5xx, or 409 while it works on the same message),
  *   for `retryAfter` seconds if it says how long; `problem`: the server refuses for good. Errors
  *   with the code `busy` or `problem` have the member `problem`;
  * - `storage`: the stored data cannot be read or written; `unavailable`: this browser lacks
@@ -104,7 +104,7 @@ export class PushClientError extends Error {
    * the server cannot answer now.
    */
   get allowsCached() {
-    return ['offline', 'interference', 'busy'].includes(this.code) || this.problem?.status >= 500;
+    return ['offline', 'interference', 'busy'].includes(this.code);
   }
 }
 
@@ -770,7 +770,7 @@ export function success(answer) {
   if (status === 401) throw new PushClientError('unauthorized', title, {problem});
   // The server sends 408 before it has the whole request; `idempotency-key-in-use` means that a
   // request with the same key is running. With both, the server has not decided about the request.
-  const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
+  const isForNow = [408, 429].includes(status) || status >= 500 || problem.code === 'idempotency-key-in-use';
   if (isForNow) throw new PushClientError('busy', title, {problem, retryAfter: answer.retryAfter});
   throw new PushClientError('problem', title, {problem});
 }
@@ -2748,7 +2748,7 @@ export class PushClient {
       // Of several ids, the server marks those that exist.
       if (call.ids.length > 1) unmarked = call.ids.filter(id => ![member(answer.json, 'read')].flat().includes(id));
     } catch (error) {
-      if (error.code !== 'problem' || error.allowsCached) throw error;
+      if (error.code !== 'problem') throw error;
       if (!isGone(error) || call.ids.length !== 1) return this.#fail(name, call, error.problem);
       await this.#removeItems(call.ids);
     }

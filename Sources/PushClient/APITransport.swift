@@ -118,11 +118,11 @@ final class APITransport: Sendable {
         // `JSONValue` has parsed the same bytes, so the decoder's error would add nothing.
         guard let problem = try? JSONDecoder().decode(Problem.self, from: answer.body), problem.status == answer.status
         else { throw answer.unexpected("a problem of status \(answer.status)") }
-        switch answer.status {
-        case 401: throw .unauthorized(problem)
-        case 429, 503: throw .busy(problem, retryAfter: answer.fields.retryAfter)
-        default: throw .problem(problem)
-        }
+        if problem.status == 401 { throw .unauthorized(problem) }
+        // With 408 and `idempotencyKeyInUse`, the server has not decided about the request.
+        let isForNow = [408, 429].contains(problem.status) || problem.status >= 500
+        guard isForNow || problem.code == .idempotencyKeyInUse else { throw .problem(problem) }
+        throw .busy(problem, retryAfter: answer.fields.retryAfter)
     }
 
     /// Sends the request, and once more if the connection was lost and the request is repeatable.

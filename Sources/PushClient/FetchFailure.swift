@@ -11,8 +11,7 @@ public enum FetchFailure: Sendable, Hashable {
     case network(URLError.Code)
     /// The answer was not the server's own.
     case interference(Interference)
-    /// The server cannot answer now: 429, 503, or another status from 500 on. It may say how long
-    /// to wait.
+    /// The server refuses for now, and may say how long to wait.
     case busy(Problem, retryAfter: Duration?)
 
     /// The advice for the user, such as ``PushClient/Advice/offline`` or
@@ -35,7 +34,6 @@ public enum FetchFailure: Sendable, Hashable {
         switch error as? PushClientError {
         case .interference(let interference): self = .interference(interference)
         case .busy(let problem, let time): self = .busy(problem, retryAfter: time)
-        case .problem(let problem) where problem.status >= 500: self = .busy(problem, retryAfter: nil)
         default: return nil
         }
     }

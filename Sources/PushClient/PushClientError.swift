@@ -10,7 +10,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     case interference(Interference)
     /// The server's own refusal.
     case problem(Problem)
-    /// The server refuses for now (429 or 503), and may say how long to wait.
+    /// The server refuses for now (408, 429, a status from 500 on, or 409 while it works on the
+    /// same message), and may say how long to wait.
     case busy(Problem, retryAfter: Duration?)
     /// The name or the password is wrong, or the token is no longer valid; the problem's code says
     /// which.

@@ -104,6 +104,20 @@ import Testing
         #expect(try Self.payloads(Account(store, name: "alice", proof: .echoed)) == left)
     }
 
+    /// Another process removes each box as soon as one of its entries was read.
+    @Test func aListOpensEachBoxOnce() throws {
+        let folder = try TemporaryFolder()
+        let (store, account) = try Self.packed(folder)
+        let names = try account.read().index.names.sorted { ($0.id % 3, $0.id) < ($1.id % 3, $1.id) }
+        var lengths: [Int64: Int?] = [:]
+        try store.readEntries(names, in: account.folder) { name, value in
+            lengths[name.id] = value?.count
+            if let box = name.box { FolderStore.remove(store.entry(box, account.folder)) }
+        }
+        #expect(lengths.compactMapValues(\.self).count == 7)
+        #expect(try names.filter { try store.readEntry($0, in: account.folder) != nil }.count == 1)
+    }
+
     /// The boxes of a commit share 128 names. An inbox of version 0.1.0 becomes one commit.
     @Test func aCommitOfAnySizeIsStored() throws {
         let folder = try TemporaryFolder()

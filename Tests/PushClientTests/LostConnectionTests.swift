@@ -143,7 +143,8 @@ import Testing
         arguments: [
             (.rateLimited, "7", .seconds(7)), (.busy, "0", .seconds(0)), (.busy, nil, nil),
             (.tooManyAttempts, "soon", nil),
-            (.tooManyAttempts, "-1", nil),
+            (.tooManyAttempts, "-1", nil), (.storageFull, "30", .seconds(30)), (.internalError, nil, nil),
+            (.requestTimeout, nil, nil), (.idempotencyKeyInUse, nil, nil),
         ] as [(ProblemCode, String?, Duration?)]
     )
     func theRetryDelayIsReportedAndNotWaitedFor(code: ProblemCode, field: String?, wait: Duration?) async throws {

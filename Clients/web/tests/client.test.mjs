@@ -66,8 +66,14 @@ test('without a network the inbox is there with its date, and before there is on
   assert.deepEqual([inbox.isFresh, inbox.syncedAt.getTime(), inbox.notifications[0].payload], [false, now - 60_000, 'kept']);
   // A temporary refusal by the server keeps the cached state, too.
   server.before = () => {};
-  server.after = (response, {headers}) => new Response('{"type":"urn:sealpost:problem:busy","title":"busy","status":503}', {status: 503, headers: response.headers});
-  assert.equal((await push.sync()).failure.code, 'busy');
+  let [status, code] = [503, 'busy'];
+  server.after = response => new Response(JSON.stringify({type: `urn:sealpost:problem:${code}`, title: code, status}), {status, headers: response.headers});
+  for ([status, code] of [[408, 'request-timeout'], [429, 'rate-limited'], [500, 'internal-error'], [503, 'busy'], [507, 'storage-full'], [409, 'idempotency-key-in-use']]) {
+    const {failure} = await push.sync();
+    assert.deepEqual([failure.code, failure.advice], ['busy', 'wait'], code);
+  }
+  [status, code] = [403, 'forbidden'];
+  await assert.rejects(push.sync(), {code: 'problem', advice: 'refused'});
 });
 
 test('a notification is cached with its tag, and leaves the cache once it is gone', async t => {

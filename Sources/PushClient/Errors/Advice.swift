@@ -85,7 +85,7 @@ extension PushClient {
             case .interference(let interference): self.init(interference)
             case .unauthorized, .signedOut: self = .signIn
             case .busy: self = .wait
-            case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
+            case .problem: self = .refused
             // The outbox is full because the device was offline for long.
             case .outboxFull: self = .offline
             case .storage: self = .storage

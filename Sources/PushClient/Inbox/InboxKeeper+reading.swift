@@ -8,7 +8,7 @@ extension InboxKeeper {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             guard let name = snapshot.index.name(of: id) else { return nil }
-            if let cached = try self.content(of: name) {
+            if let cached = try PushClientError.storing({ try self.account.item(name) }) {
                 guard cached.item.payload != nil, cached.item.expiresAt > now else { return nil }
                 let dates = [snapshot.index.syncedAt, self.confirmedDate(of: name)].compactMap { $0 }
                 return (cached, dates.reduce(cached.date, max))
@@ -113,15 +113,10 @@ extension InboxKeeper {
         if self.listed.version == version { return [] }
         let stored = self.listed.facts + self.account.takeWritten()
         let known = Dictionary(stored.map { ($0.name, $0) }) { first, _ in first }
-        var (facts, lost): ([ItemFacts], [EntryName]) = ([], [])
-        for name in snapshot.index.names {
-            if let known = known[name] {
-                facts.append(known)
-            } else if let cached = try self.content(of: name) {
-                facts.append(ItemFacts(name, cached))
-            } else {
-                lost.append(name)
-            }
+        let names = snapshot.index.names
+        var (facts, lost) = (names.compactMap { known[$0] }, [EntryName]())
+        try self.read(names.filter { known[$0] == nil }) { name, cached in
+            if let cached { facts.append(ItemFacts(name, cached)) } else { lost.append(name) }
         }
         self.listed = ItemList(version: lost.isEmpty ? version : nil, facts: facts.sorted { $0.place < $1.place })
         return lost
@@ -133,17 +128,17 @@ extension InboxKeeper {
         _ unstored: [Int64: NotificationItem],
         _ snapshot: Account.Snapshot
     ) throws -> [NotificationItem]? {
-        var items: [NotificationItem] = []
-        for facts in page {
-            let item = try unstored[facts.name.id] ?? self.content(of: facts.name)?.item
-            guard let item else {
-                self.listed = ItemList()
-                try self.drop([facts.name], at: snapshot)
-                return nil
-            }
-            items.append(item.after(snapshot.index.pending[facts.name.id]))
+        var (items, lost) = (unstored, [EntryName]())
+        try self.read(page.map(\.name).filter { unstored[$0.id] == nil }) { name, cached in
+            if let cached { items[name.id] = cached.item } else { lost.append(name) }
         }
-        return items
+        guard lost.isEmpty else {
+            self.listed = ItemList()
+            try self.drop(lost, at: snapshot)
+            return nil
+        }
+        let pending = snapshot.index.pending
+        return page.compactMap { items[$0.name.id]?.after(pending[$0.name.id]) }
     }
 
     /// Drops the items whose files are lost, and the cursor of the sync, so that the next sync
@@ -163,8 +158,8 @@ extension InboxKeeper {
         }
     }
 
-    private func content(of name: EntryName) throws -> CachedItem? {
-        try PushClientError.storing { try self.account.item(name) }
+    private func read(_ names: [EntryName], _ use: (EntryName, CachedItem?) -> Void) throws {
+        try PushClientError.storing { try self.account.items(names, use) }
     }
 
     /// The index of a notification in the list. If the notification is gone, the index that it

@@ -24,7 +24,6 @@ extension Outbox {
         do {
             try await self.run()
         } catch PushClientError.busy {
-        } catch PushClientError.problem {
         } catch PushClientError.storage {
         }
     }
@@ -38,9 +37,9 @@ extension Outbox {
             let run = first.kind == .read ? Array(tasks.prefix { $0.kind == .read }) : [first]
             do {
                 try await self.perform(run)
-            } catch PushClientError.problem(let problem) where problem.code == .idempotencyKeyInUse {
+            } catch PushClientError.busy(let problem, _) where problem.code == .idempotencyKeyInUse {
                 return
-            } catch PushClientError.problem(let problem) where problem.isFinal {
+            } catch PushClientError.problem(let problem) {
                 try await self.client.inbox.fail(Set(run.map(\.key)), problem.code?.rawValue ?? problem.type)
             }
         }
@@ -79,9 +78,4 @@ extension Outbox {
         _ = try await self.client.send(payload, idempotencyKey: task.key)
         try await self.client.inbox.finish([task.key])
     }
-}
-
-extension Problem {
-    /// Whether the server will never accept the task.
-    fileprivate var isFinal: Bool { (400..<500).contains(self.status) && self.status != 408 }
 }

@@ -103,6 +103,12 @@ final class Account: Sendable {
         try self.store.readEntry(name, in: self.folder).flatMap(CachedItem.init(bytes:))
     }
 
+    /// Passes each of the cached notifications to `use`, one after the other in any order, as
+    /// `item(_:)` returns it.
+    func items(_ names: [EntryName], _ use: (EntryName, CachedItem?) -> Void) throws {
+        try self.store.readEntries(names, in: self.folder) { use($0, $1.flatMap(CachedItem.init(bytes:))) }
+    }
+
     /// The number of the latest commit, for readers that wait for the next one.
     var latest: Int64 {
         // Unreadable files count as no new commit.

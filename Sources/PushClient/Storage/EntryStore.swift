@@ -19,6 +19,9 @@ protocol EntryStore: Sendable {
 
     /// Returns `nil` if the entry is missing or damaged.
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data?
+    /// Passes each of the entries to `use`, one after the other in any order; `nil` stands for an
+    /// entry that is missing or damaged.
+    func readEntries(_ names: [EntryName], in folder: AccountFolder, _ use: (EntryName, Data?) throws -> Void) throws
     /// Returns `false`, and changes nothing, if the name is taken.
     func createEntry(_ value: Data, _ name: EntryName, _ source: EntrySource, in folder: AccountFolder) throws -> Bool
     func removeEntry(_ name: EntryName, in folder: AccountFolder)
@@ -48,6 +51,10 @@ protocol EntryStore: Sendable {
 }
 
 extension EntryStore {
+    func readEntries(_ names: [EntryName], in folder: AccountFolder, _ use: (EntryName, Data?) throws -> Void) throws {
+        for name in names { try use(name, self.readEntry(name, in: folder)) }
+    }
+
     var boxSize: Int { 1 }
 
     func createBox(_ entries: [(name: EntryName, value: Data)], in folder: AccountFolder) throws -> Bool {

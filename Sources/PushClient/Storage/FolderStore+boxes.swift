@@ -28,15 +28,15 @@ extension FolderStore {
         }
     }
 
-    /// Returns `nil` if the box has no such entry, or is missing or damaged.
-    func read(_ name: EntryName, from box: EntryName, in folder: AccountFolder) throws -> Data? {
+    /// Opens a box; a box that is missing or damaged has no entries.
+    func open(_ box: EntryName, in folder: AccountFolder) throws -> OpenBox {
         let file = self.entry(box, folder)
-        let place = self.place(of: file, folder)
+        var opened = OpenBox(name: box, place: self.place(of: file, folder))
         // The whole box need not be in memory.
-        guard var rest = try Self.read(file, .alwaysMapped), let count = rest.popFirst() else { return nil }
+        guard var rest = try Self.read(file, .alwaysMapped), let count = rest.popFirst() else { return opened }
         let head = rest.prefix(Int(count) * 16 + 28)
         rest = rest.dropFirst(head.count)
-        guard let list = try? self.open(head, bound: place) else { return nil }
+        guard let list = try? self.open(head, bound: opened.place) else { return opened }
         for offset in stride(from: 0, to: list.count, by: 16) {
             let (id, length) = list.withUnsafeBytes { bytes in
                 (
@@ -44,10 +44,15 @@ extension FolderStore {
                     Int(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int.self))
                 )
             }
-            if id == name.id { return try? self.open(rest.prefix(length), bound: "\(place)/\(id)") }
+            opened.entries[id] = rest.prefix(length)
             rest = rest.dropFirst(length)
         }
-        return nil
+        return opened
+    }
+
+    /// Returns `nil` if the box has no such entry, or the entry is damaged.
+    func read(_ id: Int64, from box: OpenBox) -> Data? {
+        box.entries[id].flatMap { try? self.open($0, bound: "\(box.place)/\(id)") }
     }
 
     func removeEntries(_ names: [EntryName], besides others: [EntryName], in folder: AccountFolder) {
@@ -65,8 +70,9 @@ extension FolderStore {
         let file = self.entry(box, folder)
         guard Self.isThere(file) else { return }
         do {
+            let opened = try self.open(box, in: folder)
             for name in names {
-                guard let value = try self.read(name, from: box, in: folder) else { continue }
+                guard let value = self.read(name.id, from: opened) else { continue }
                 let own = self.entry(name, folder)
                 _ = try self.createAtOnce(own, value, in: folder, isSynced: false)
                 // Another process may have removed the unfinished file as a leftover.
@@ -84,4 +90,13 @@ extension FolderStore {
         for name in names { if let box = name.box { boxes[box, default: []].append(name) } }
         return boxes
     }
+}
+
+/// A box whose list of entries is decrypted.
+struct OpenBox {
+    let name: EntryName
+    /// The text that binds the box's content to its place.
+    let place: String
+    /// The encrypted entries by their ids.
+    var entries: [Int64: Data] = [:]
 }

@@ -80,10 +80,20 @@ final class FolderStore: EntryStore {
     // MARK: - Entries
 
     func readEntry(_ name: EntryName, in folder: AccountFolder) throws -> Data? {
-        if let value = try self.readFile(of: name, in: folder) { return value }
-        guard let box = name.box else { return nil }
-        // If the box is gone, another process may have unpacked it meanwhile.
-        return try self.read(name, from: box, in: folder) ?? self.readFile(of: name, in: folder)
+        var value: Data?
+        try self.readEntries([name], in: folder) { value = $1 }
+        return value
+    }
+
+    func readEntries(_ names: [EntryName], in folder: AccountFolder, _ use: (EntryName, Data?) throws -> Void) throws {
+        var box: OpenBox?
+        // In this order, the entries of a box follow each other, so each box is opened once.
+        for name in names.sorted(by: { ($0.commit, $0.nonce) < ($1.commit, $1.nonce) }) {
+            if let new = name.box, new != box?.name { box = try self.open(new, in: folder) }
+            let value = name.box == nil ? nil : box.flatMap { self.read(name.id, from: $0) }
+            // If another process has unpacked the box, the entry has a file of its own.
+            try use(name, value ?? self.readFile(of: name, in: folder))
+        }
     }
 
     private func readFile(of name: EntryName, in folder: AccountFolder) throws -> Data? {

@@ -60,8 +60,6 @@ extension PushEvents.Iterator {
             return .pushed(event.id, fetched)
         } catch PushClientError.busy(let problem, let time) {
             return self.disconnect(PushClientError.busy(problem, retryAfter: time), atLeast: time ?? .zero)
-        } catch PushClientError.problem(let problem) where problem.status >= 500 {
-            return self.disconnect(PushClientError.problem(problem))
         } catch let error where error.isOfNetwork {
             return self.disconnect(error)
         }

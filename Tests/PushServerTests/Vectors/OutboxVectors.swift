@@ -209,10 +209,9 @@ struct VectorAnswer {
         self.init(try await server.fixture.send(method, target, user: user, headers: headers, body: body))
     }
 
-    /// The seconds in `Retry-After` if the status means a temporary refusal; otherwise `nil`.
+    /// The seconds in `Retry-After`.
     var wait: Int? {
-        guard [429, 503].contains(self.status) else { return nil }
-        return self.fields.first { $0.name.lowercased() == "retry-after" }.flatMap { Int($0.value) }
+        self.fields.first { $0.name.lowercased() == "retry-after" }.flatMap { Int($0.value) }
     }
 
     var json: JSONValue {

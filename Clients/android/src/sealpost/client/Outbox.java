@@ -146,7 +146,7 @@ public final class Outbox {
                 perform(task, tasks, deadline);
             } catch (PushClientException error) {
                 Problem problem = error.problem();
-                if (error.reason() != PushClientException.Reason.PROBLEM || problem == null || !isFinal(problem)) throw error;
+                if (error.reason() != PushClientException.Reason.PROBLEM || problem == null) throw error;
                 fail(task.key, problem.code());
             }
         }
@@ -154,12 +154,6 @@ public final class Outbox {
 
     private boolean isUncertain(Task task) {
         return task.triedAt != 0 && Math.abs(client.options.now() - task.triedAt) > KEY_LIFETIME;
-    }
-
-    /** Whether the server refuses the task for good. */
-    private static boolean isFinal(Problem problem) {
-        boolean isInUse = problem.code().equals("idempotency-key-in-use");
-        return problem.status() >= 400 && problem.status() < 500 && problem.status() != 408 && !isInUse;
     }
 
     private void perform(Task task, List<Task> tasks, Deadline deadline) throws PushClientException {

@@ -118,7 +118,9 @@ public final class PushClientException extends Exception {
     public static PushClientException of(Problem problem, long retryAfterSeconds) {
         Reason reason = Reason.PROBLEM;
         if (problem.status() == 401) reason = Reason.UNAUTHORIZED;
-        if (problem.status() == 429 || problem.status() == 503) reason = Reason.BUSY;
+        // With 408 and `idempotency-key-in-use`, the server has not decided about the request.
+        boolean isForNow = problem.status() == 408 || problem.status() == 429 || problem.status() >= 500;
+        if (isForNow || problem.code().equals("idempotency-key-in-use")) reason = Reason.BUSY;
         return new PushClientException(reason, problem.toString(), null, null, problem, retryAfterSeconds);
     }
 
@@ -156,8 +158,8 @@ public final class PushClientException extends Exception {
     }
 
     /**
-     * Whether the client may return the cached state: the network failed, the server is busy or
-     * failing, or the answer was not the server's own.
+     * Whether the client may return the cached state: the network failed, the server is busy, or
+     * the answer was not the server's own.
      */
     boolean allowsCached() {
         switch (reason) {
@@ -168,11 +170,8 @@ public final class PushClientException extends Exception {
             case PROXY:
             case WRONG_CLOCK:
             case UNTRUSTED:
-                return true;
             case BUSY:
                 return true;
-            case PROBLEM:
-                return problem != null && problem.status() >= 500;
             default:
                 return false;
         }

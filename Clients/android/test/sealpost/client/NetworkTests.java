@@ -38,6 +38,20 @@ public final class NetworkTests {
         }
     }
 
+    public static void refusalsForNowAreBusy() {
+        for (int status : new int[] {400, 403, 404, 408, 409, 429, 500, 503, 507}) {
+            boolean isForNow = status == 408 || status == 429 || status >= 500;
+            for (String code : new String[] {"a-code", "idempotency-key-in-use"}) {
+                PushClientException error = PushClientException.of(new Problem(code, "a title", status, null), 7);
+                boolean isBusy = isForNow || !code.equals("a-code");
+                Check.equal(
+                        error.reason(), isBusy ? PushClientException.Reason.BUSY : PushClientException.Reason.PROBLEM, code + status);
+                Check.equal(error.allowsCached(), isBusy, "the cache is shown: " + code + status);
+                Check.equal(error.retryAfterSeconds(), 7L, "how long to wait");
+            }
+        }
+    }
+
     public static void anInterimAnswerIsNotTheAnswer() throws Exception {
         for (int status : new int[] {102, 103}) {
             try (RawServer server = new RawServer(head -> "HTTP/1.1 " + status + " X\r\nLink: x\r\n\r\n" + RawServer.echoed(head, 200, "{}"));

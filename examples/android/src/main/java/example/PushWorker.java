@@ -74,10 +74,8 @@ public final class PushWorker extends Worker {
             case SIGNED_OUT:
             case UNAUTHORIZED:
             case KEY_REPLACED:
-                return true;
             case PROBLEM:
-                // Failures of the server with a status from 500 on are temporary.
-                return error.problem().status() < 500;
+                return true;
             default:
                 return false;
         }
