@@ -1839,6 +1839,8 @@ const DEFAULTS = {
 /** The names of the settings that the worker also needs. No setting is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
+/** How long a stream whose session has ended may be silent before it is left, in seconds. */
+const DRAIN = 0.1;
 /**
  * The part of a sign-out's timeout that each step in the browser may take. The remaining time is
  * for the requests to the server.
@@ -2041,6 +2043,10 @@ export class PushClient {
     const change = async () => {
       await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
       await this.signIn(this.account, next);
+      // The tab that reads the events need not wait until the server ends the stream.
+      const channel = new BroadcastChannel(`${this.#channelName} events`);
+      channel.postMessage({isNewSession: true});
+      channel.close();
     };
     await alone(`${this.#channelName} password`, this.#api.deadline(), change, change);
   }
@@ -3269,7 +3275,7 @@ export class PushClient {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
     // `change` is the number of the last change of the inbox that the reading tab has seen.
-    let last = null, change = null, ring = () => {}, hear = () => {};
+    let last = null, change = null, ring = () => {}, hear = () => {}, newSession = new AbortController();
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3281,9 +3287,12 @@ export class PushClient {
       hear();
       change = data.change ?? change;
       if (Number.isSafeInteger(data.id)) give({id: data.id});
+      if (!data.isNewSession) return;
+      newSession.abort();
+      newSession = new AbortController();
     };
     const lead = async ending => {
-      for await (const event of this.#streams(() => ({last, change}), ending, silence)) {
+      for await (const event of this.#streams(() => ({last, change, renewal: newSession.signal}), ending, silence)) {
         change = event.change ?? change;
         channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
@@ -3325,18 +3334,21 @@ export class PushClient {
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
    * registration has no pushes of earlier notifications, so those come from a sync. This tab does
-   * not know whether the tab that read before had the same registration.
+   * not know whether the tab that read before had the same registration. After
+   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause, and
+   * the next stream opens at once.
    */
   async *#streams(place, signal, silence) {
     let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
+      const {renewal} = place();
       try {
         used = (await this.#read('session'))?.token;
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
-        for await (const {id} of this.#stream(device, place().last, signal, silence)) {
+        for await (const {id} of this.#stream(device, place().last, {signal, renewal, silence})) {
           pause = 0;
           isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
@@ -3358,10 +3370,11 @@ export class PushClient {
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
-      await new Promise(done => {
+      if (!renewal.aborted) await new Promise(done => {
         const timer = setTimeout(done, Math.max(2000, pause));
-        signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
+        for (const end of [signal, renewal]) end.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
+      if (renewal.aborted) [device, isNewDevice, pause] = [null, true, 0];
     }
   }
 
@@ -3392,27 +3405,36 @@ export class PushClient {
 
   /**
    * Reads one stream until it ends. Streams are not signed. The notifications that the client
-   * fetches for the ids are signed.
+   * fetches for the ids are signed. After `renewal`, the stream ends once all that has arrived is
+   * read.
    */
-  async *#stream(device, last, signal, silence) {
+  async *#stream(device, last, {signal, renewal, silence}) {
     const limit = new AbortController(), end = () => limit.abort();
-    let timer = setTimeout(end, this.#settings.timeout * 1000);
+    let timer;
+    const wait = seconds => {
+      clearTimeout(timer);
+      timer = setTimeout(end, seconds * 1000);
+    }, drain = () => wait(DRAIN);
+    wait(this.#settings.timeout);
     signal.addEventListener('abort', end);
     try {
       const body = await this.#signedIn(this.#api.deadline(), authorization => this.#openStream(device, last, authorization, limit.signal));
       const lines = new EventLines(), reader = body.getReader();
       for (;;) {
-        const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
-        if (done) return;
-        clearTimeout(timer);
         // The server sends at least a heartbeat every 15 seconds.
-        timer = setTimeout(end, silence * 1000);
+        wait(renewal.aborted ? DRAIN : silence);
+        renewal.addEventListener('abort', drain);
+        const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
+        renewal.removeEventListener('abort', drain);
+        clearTimeout(timer);
+        if (done) return;
         yield {};
         for (const id of lines.take(value)) yield {id};
       }
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
+      renewal.removeEventListener('abort', drain);
       limit.abort();
     }
   }

@@ -984,6 +984,31 @@ test('the tab that takes over the stream yields what was posted meanwhile to ano
   }
 });
 
+for (const [name, place, isAny] of [['this tab', 0, false], ['another tab', 1, false], ['another tab, while a push arrives,', 1, true]]) {
+  test(`a change of the password in ${name} opens a new stream, although the server has not ended the old one`, {timeout: 10_000}, async t => {
+    const {server, streams, tabs: all, until, send} = await tabs(t, 2);
+    await until(() => streams.length === 1);
+    const early = send('early');
+    await until(() => all.every(({told}) => told.length === 1));
+    const passing = [];
+    server.before = ({method, path}) => {
+      if (method !== 'POST' || path !== '/api/sessions') return;
+      if (isAny) passing.push([send('passing'), 'passing']);
+      server.devices.clear();
+    };
+    await all[place].push.changePassword('old', 'new');
+    const missed = server.post('missed');
+    await until(() => streams.length === 2);
+    const late = send('late'), wanted = [[early, 'early'], ...passing, [missed, 'missed'], [late, 'late']];
+    await until(() => all.every(({told}) => told.length === wanted.length));
+    assert.deepEqual(all.map(({told}) => told), [wanted, wanted]);
+    for (const {end, ended} of all) {
+      end.abort();
+      await ended;
+    }
+  });
+}
+
 for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
   test(`events miss nothing, and go on with the new token, after a change of the password in ${name}`, async t => {
     const {server, streams, tabs: all, until, send} = await tabs(t, 2), {after} = server;
