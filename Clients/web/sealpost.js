@@ -3275,7 +3275,7 @@ export class PushClient {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
     // `change` is the number of the last change of the inbox that the reading tab has seen.
-    let last = null, change = null, ring = () => {}, hear = () => {}, newSession = new AbortController();
+    let last = null, change = null, ring = () => {}, hear = () => {}, isReading = false, newSession = new AbortController();
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3292,6 +3292,7 @@ export class PushClient {
       newSession = new AbortController();
     };
     const lead = async ending => {
+      isReading = true;
       for await (const event of this.#streams(() => ({last, change, renewal: newSession.signal}), ending, silence)) {
         change = event.change ?? change;
         channel.postMessage({id: event.id, change: event.change});
@@ -3311,6 +3312,11 @@ export class PushClient {
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
     try {
+      // This tab may take over before it hears from the tab with the lock. It then yields what came
+      // since now. The lock's state is known once the browser has answered a later question.
+      const head = await this.#store.head();
+      await globalThis.navigator?.locks?.query();
+      if (!isReading) change ??= head.change;
       for (;;) {
         while (found.length > 0) {
           const {id, item, error} = found.shift();

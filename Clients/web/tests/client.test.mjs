@@ -856,6 +856,8 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
   const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
   const one = server.post('one');
   await push.sync();
+  // The first opening yields no notifications from the time before its registration.
+  server.post('two');
   let count = 0;
   server.after = (response, {path}) => {
     if (path !== '/api/stream') return response;
@@ -865,7 +867,7 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
     return streamed(response, 'retry: 2000\n\n');
   };
   for await (const event of push.events({signal: end.signal})) assert.fail(event);
-  assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [true]);
+  assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [true, false]);
 });
 
 /**
@@ -873,6 +875,8 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
  */
 class FakeLocks {
   #held = new Map();
+
+  query = async () => {};
 
   request = (name, {signal, steal = false} = {}, work) => new Promise((done, fail) => {
     const waiting = this.#held.get(name) ?? [], entry = {fail, isHolding: false};
@@ -982,6 +986,21 @@ test('the tab that takes over the stream yields what was posted meanwhile to ano
     end.abort();
     await ended;
   }
+});
+
+test('a tab that takes over before it has heard of the stream yields what came since it waits', {timeout: 10_000}, async t => {
+  const {server, streams, tabs: [first, second], until} = await tabs(t, 2);
+  await until(() => streams.length === 1);
+  // The stream has accepted this push, and its tab ends before it reads that.
+  const one = server.post('one');
+  first.end.abort();
+  await first.ended;
+  await until(() => streams.length === 2);
+  streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+  await until(() => second.told.length === 1);
+  assert.deepEqual(second.told, [[one, 'one']]);
+  second.end.abort();
+  await second.ended;
 });
 
 for (const [name, place, isAny] of [['this tab', 0, false], ['another tab', 1, false], ['another tab, while a push arrives,', 1, true]]) {
