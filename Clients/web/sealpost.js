@@ -854,8 +854,11 @@ class Conversation {
     }
   }
 
-  /** The deadline, in milliseconds since 1970, of a call that begins now, or of a part of it. */
-  deadline(part = 1) {
+  /**
+   * The deadline, in milliseconds since 1970, of a part of a call that begins now: by default of all
+   * its requests. The rest of the call's time is for the browser, say to read the cached inbox.
+   */
+  deadline(part = 1 - LOCAL) {
     return Date.now() + this.timeout * 1000 * part;
   }
 
@@ -1007,6 +1010,9 @@ async function within(deadline, promise, message, code = 'offline') {
     clearTimeout(timer);
   }
 }
+
+/** The value of the promise of a call that begins now. The call and all its parts end after `timeout` seconds. */
+const inTime = (timeout, promise) => within(Date.now() + timeout * 1000, promise, 'The browser has not answered in time.', 'storage');
 
 const offline = (message, details) => new PushClientError('offline', message, details);
 
@@ -1842,8 +1848,8 @@ const DAY = 86_400_000;
 /** How long a stream whose session has ended may be silent before it is left, in seconds. */
 const DRAIN = 0.1;
 /**
- * The part of a sign-out's timeout that each step in the browser may take. The remaining time is
- * for the requests to the server.
+ * The part of a call's timeout that is left for the browser after the last request, and that each
+ * step of a sign-out in the browser may take.
  */
 const LOCAL = 1 / 8;
 
@@ -1873,8 +1879,7 @@ export class PushClient {
    *   echo.
    * - `app`: the name of the app, if the server sends for several apps. `signatureTolerance`: the
    *   largest accepted difference between the clocks of server and device, in seconds; it applies
-   *   only if the server signs no nonces. `timeout`: for each call with all its requests, in
-   *   seconds.
+   *   only if the server signs no nonces. `timeout`: for each call with all its parts, in seconds.
    * - `token`: the source of a token if no token is stored, or if the stored token expires or is
    *   refused. It is a URL of the page's origin, to which page and worker post `{"Account": name}`
    *   with the page's cookies. Or it is a function, which the client calls with `{account, name}`.
@@ -1911,7 +1916,7 @@ export class PushClient {
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
-    await push.#begin();
+    await inTime(settings.timeout, push.#begin());
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
     push.finishSignOuts().catch(error => console.warn(error));
     return push;
@@ -1926,7 +1931,7 @@ export class PushClient {
     const stored = await store.get('settings');
     if (!stored) return null;
     const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
-    await push.#begin();
+    await inTime(push.#settings.timeout, push.#begin());
     return push;
   }
 
@@ -2017,7 +2022,11 @@ export class PushClient {
    * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
-    const known = username === this.account ? await this.#identity() : null, deadline = this.#api.deadline();
+    await this.#signIn(username, password, this.#api.deadline());
+  }
+
+  async #signIn(username, password, deadline) {
+    const known = username === this.account ? await this.#identity() : null;
     await this.#api.ask('GET', `${SESSIONS}/current`, {account: known, deadline});
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
     const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
@@ -2040,15 +2049,15 @@ export class PushClient {
    * sessions of the account and their devices: call `registerIfNeeded` afterwards.
    */
   async changePassword(current, next) {
-    const change = async () => {
-      await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
-      await this.signIn(this.account, next);
+    const deadline = this.#api.deadline(), change = async () => {
+      await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}, deadline});
+      await this.#signIn(this.account, next, deadline);
       // The tab that reads the events need not wait until the server ends the stream.
       const channel = new BroadcastChannel(`${this.#channelName} events`);
       channel.postMessage({isNewSession: true});
       channel.close();
     };
-    await alone(`${this.#channelName} password`, this.#api.deadline(), change, change);
+    await alone(`${this.#channelName} password`, deadline, change, change);
   }
 
   /**
@@ -2095,7 +2104,7 @@ export class PushClient {
    * Throws `storage` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const deadline = this.#api.deadline(), {account} = this;
+    const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
     let send = () => {};
     const isReady = new Promise(done => { send = done; });
     // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
@@ -2115,7 +2124,7 @@ export class PushClient {
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      const isDone = await turn;
+      const isDone = await within(end, turn, '');
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -2811,7 +2820,10 @@ export class PushClient {
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
-    const deadline = this.#api.deadline();
+    return inTime(this.#settings.timeout, this.#registerAllowed(tags, this.#api.deadline()));
+  }
+
+  async #registerAllowed(tags, deadline) {
     await this.#startWorker(deadline);
     const id = await this.#subscribe(tags, deadline);
     await this.#endRegistration('stream', deadline);
@@ -3390,8 +3402,8 @@ export class PushClient {
    */
   async #isReplaced(used) {
     const read = async () => (await this.#read('session'))?.token !== used;
-    // `alone` waits half of the time, and `changePassword` has two deadlines.
-    return alone(`${this.#channelName} password`, this.#api.deadline(4), read, read);
+    // `alone` waits half of the time.
+    return alone(`${this.#channelName} password`, this.#api.deadline(2), read, read);
   }
 
   /**
@@ -3655,6 +3667,13 @@ export class PushClient {
     this.#channel?.close();
     this.#store.close();
   }
+}
+
+/** The functions that wait for the user or for changes, and those that limit themselves. */
+const UNLIMITED = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
+for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(PushClient.prototype))) {
+  if (!call || UNLIMITED.includes(name)) continue;
+  PushClient.prototype[name] = function (...given) { return inTime(this.settings.timeout, call.apply(this, given)); };
 }
 
 async function storeOf({store, name, timeout = DEFAULTS.timeout}) {

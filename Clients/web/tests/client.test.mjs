@@ -604,9 +604,7 @@ test('an answer without an echo is a portal only if its status can be that of on
 });
 
 test('a server that does not answer is offline when the time is up', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.1});
-  server.fetch = undefined;
-  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 0.1});
+  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 1});
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
@@ -633,7 +631,7 @@ test('a call with many requests ends as early as one with a single request', asy
 test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
   const server = new FakeServer();
   let asked = 0;
-  const push = await clientOf(t, server, {timeout: 0.2, token: () => {
+  const push = await clientOf(t, server, {timeout: 1, token: () => {
     asked += 1;
     return asked === 1 ? new Promise(() => {}) : {Token: 'spt_second', ExpiresAt: null};
   }});
@@ -1539,6 +1537,24 @@ test('a transaction without an event ends at the end of its connection, or at it
   assert.notEqual((await store.head()).revision, 0);
   faults.clear();
   await assert.rejects(syncing, {code: 'signedOut'});
+});
+
+test('the deadline of a call also ends its wait for the database', {timeout: 10_000}, async t => {
+  const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
+  let isAsked = false, isRead = false;
+  server.before = ({signal}) => new Promise((_, fail) => {
+    isAsked = true;
+    signal.addEventListener('abort', () => fail(signal.reason));
+  });
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const syncing = assert.rejects(push.sync(), {code: 'storage'});
+  await until(() => isAsked);
+  Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
+  // The requests end, and the client reads the cached inbox.
+  t.mock.timers.tick(7000);
+  await until(() => isRead);
+  t.mock.timers.tick(1000);
+  await syncing;
 });
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
