@@ -135,7 +135,7 @@ export interface OpenOptions {
   app?: string | null;
   /** The largest accepted difference between the clocks of server and device, in seconds. */
   signatureTolerance?: number;
-  /** The timeout of each call with all its requests, in seconds. */
+  /** The timeout of each call with all its parts, in seconds. */
   timeout?: number;
   /** The maximum size of an answer, in bytes. */
   answerLimit?: number;

@@ -854,8 +854,11 @@ class Conversation {
     }
   }
 
-  /** The deadline, in milliseconds since 1970, of a call that begins now, or of a part of it. */
-  deadline(part = 1) {
+  /**
+   * The deadline, in milliseconds since 1970, of a part of a call that begins now: by default of all
+   * its requests. The rest of the call's time is for the browser, say to read the cached inbox.
+   */
+  deadline(part = 1 - LOCAL) {
     return Date.now() + this.timeout * 1000 * part;
   }
 
@@ -1007,6 +1010,9 @@ async function within(deadline, promise, message, code = 'offline') {
     clearTimeout(timer);
   }
 }
+
+/** The value of the promise of a call that begins now. The call and all its parts end after `timeout` seconds. */
+const inTime = (timeout, promise) => within(Date.now() + timeout * 1000, promise, 'The browser has not answered in time.', 'storage');
 
 const offline = (message, details) => new PushClientError('offline', message, details);
 
@@ -1839,9 +1845,11 @@ const DEFAULTS = {
 /** The names of the settings that the worker also needs. No setting is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
+/** How long a stream whose session has ended may be silent before it is left, in seconds. */
+const DRAIN = 0.1;
 /**
- * The part of a sign-out's timeout that each step in the browser may take. The remaining time is
- * for the requests to the server.
+ * The part of a call's timeout that is left for the browser after the last request, and that each
+ * step of a sign-out in the browser may take.
  */
 const LOCAL = 1 / 8;
 
@@ -1871,8 +1879,7 @@ export class PushClient {
    *   echo.
    * - `app`: the name of the app, if the server sends for several apps. `signatureTolerance`: the
    *   largest accepted difference between the clocks of server and device, in seconds; it applies
-   *   only if the server signs no nonces. `timeout`: for each call with all its requests, in
-   *   seconds.
+   *   only if the server signs no nonces. `timeout`: for each call with all its parts, in seconds.
    * - `token`: the source of a token if no token is stored, or if the stored token expires or is
    *   refused. It is a URL of the page's origin, to which page and worker post `{"Account": name}`
    *   with the page's cookies. Or it is a function, which the client calls with `{account, name}`.
@@ -1909,7 +1916,7 @@ export class PushClient {
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
-    await push.#begin();
+    await inTime(settings.timeout, push.#begin());
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
     push.finishSignOuts().catch(error => console.warn(error));
     return push;
@@ -1924,7 +1931,7 @@ export class PushClient {
     const stored = await store.get('settings');
     if (!stored) return null;
     const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
-    await push.#begin();
+    await inTime(push.#settings.timeout, push.#begin());
     return push;
   }
 
@@ -2015,7 +2022,11 @@ export class PushClient {
    * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
-    const known = username === this.account ? await this.#identity() : null, deadline = this.#api.deadline();
+    await this.#signIn(username, password, this.#api.deadline());
+  }
+
+  async #signIn(username, password, deadline) {
+    const known = username === this.account ? await this.#identity() : null;
     await this.#api.ask('GET', `${SESSIONS}/current`, {account: known, deadline});
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
     const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
@@ -2038,11 +2049,15 @@ export class PushClient {
    * sessions of the account and their devices: call `registerIfNeeded` afterwards.
    */
   async changePassword(current, next) {
-    const change = async () => {
-      await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
-      await this.signIn(this.account, next);
+    const deadline = this.#api.deadline(), change = async () => {
+      await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}, deadline});
+      await this.#signIn(this.account, next, deadline);
+      // The tab that reads the events need not wait until the server ends the stream.
+      const channel = new BroadcastChannel(`${this.#channelName} events`);
+      channel.postMessage({isNewSession: true});
+      channel.close();
     };
-    await alone(`${this.#channelName} password`, this.#api.deadline(), change, change);
+    await alone(`${this.#channelName} password`, deadline, change, change);
   }
 
   /**
@@ -2089,7 +2104,7 @@ export class PushClient {
    * Throws `storage` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const deadline = this.#api.deadline(), {account} = this;
+    const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
     let send = () => {};
     const isReady = new Promise(done => { send = done; });
     // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
@@ -2109,7 +2124,7 @@ export class PushClient {
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      const isDone = await turn;
+      const isDone = await within(end, turn, '');
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -2805,7 +2820,10 @@ export class PushClient {
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
-    const deadline = this.#api.deadline();
+    return inTime(this.#settings.timeout, this.#registerAllowed(tags, this.#api.deadline()));
+  }
+
+  async #registerAllowed(tags, deadline) {
     await this.#startWorker(deadline);
     const id = await this.#subscribe(tags, deadline);
     await this.#endRegistration('stream', deadline);
@@ -3269,7 +3287,7 @@ export class PushClient {
     const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
     // `change` is the number of the last change of the inbox that the reading tab has seen.
-    let last = null, change = null, ring = () => {}, hear = () => {};
+    let last = null, change = null, ring = () => {}, hear = () => {}, isReading = false, newSession = new AbortController();
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3281,9 +3299,13 @@ export class PushClient {
       hear();
       change = data.change ?? change;
       if (Number.isSafeInteger(data.id)) give({id: data.id});
+      if (!data.isNewSession) return;
+      newSession.abort();
+      newSession = new AbortController();
     };
     const lead = async ending => {
-      for await (const event of this.#streams(() => ({last, change}), ending, silence)) {
+      isReading = true;
+      for await (const event of this.#streams(() => ({last, change, renewal: newSession.signal}), ending, silence)) {
         change = event.change ?? change;
         channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
@@ -3302,6 +3324,11 @@ export class PushClient {
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
     try {
+      // This tab may take over before it hears from the tab with the lock. It then yields what came
+      // since now. The lock's state is known once the browser has answered a later question.
+      const head = await this.#store.head();
+      await globalThis.navigator?.locks?.query();
+      if (!isReading) change ??= head.change;
       for (;;) {
         while (found.length > 0) {
           const {id, item, error} = found.shift();
@@ -3325,18 +3352,21 @@ export class PushClient {
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
    * registration has no pushes of earlier notifications, so those come from a sync. This tab does
-   * not know whether the tab that read before had the same registration.
+   * not know whether the tab that read before had the same registration. After
+   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause, and
+   * the next stream opens at once.
    */
   async *#streams(place, signal, silence) {
     let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
+      const {renewal} = place();
       try {
         used = (await this.#read('session'))?.token;
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
-        for await (const {id} of this.#stream(device, place().last, signal, silence)) {
+        for await (const {id} of this.#stream(device, place().last, {signal, renewal, silence})) {
           pause = 0;
           isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
@@ -3358,10 +3388,11 @@ export class PushClient {
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
-      await new Promise(done => {
+      if (!renewal.aborted) await new Promise(done => {
         const timer = setTimeout(done, Math.max(2000, pause));
-        signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
+        for (const end of [signal, renewal]) end.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
+      if (renewal.aborted) [device, isNewDevice, pause] = [null, true, 0];
     }
   }
 
@@ -3371,8 +3402,8 @@ export class PushClient {
    */
   async #isReplaced(used) {
     const read = async () => (await this.#read('session'))?.token !== used;
-    // `alone` waits half of the time, and `changePassword` has two deadlines.
-    return alone(`${this.#channelName} password`, this.#api.deadline(4), read, read);
+    // `alone` waits half of the time.
+    return alone(`${this.#channelName} password`, this.#api.deadline(2), read, read);
   }
 
   /**
@@ -3392,27 +3423,36 @@ export class PushClient {
 
   /**
    * Reads one stream until it ends. Streams are not signed. The notifications that the client
-   * fetches for the ids are signed.
+   * fetches for the ids are signed. After `renewal`, the stream ends once all that has arrived is
+   * read.
    */
-  async *#stream(device, last, signal, silence) {
+  async *#stream(device, last, {signal, renewal, silence}) {
     const limit = new AbortController(), end = () => limit.abort();
-    let timer = setTimeout(end, this.#settings.timeout * 1000);
+    let timer;
+    const wait = seconds => {
+      clearTimeout(timer);
+      timer = setTimeout(end, seconds * 1000);
+    }, drain = () => wait(DRAIN);
+    wait(this.#settings.timeout);
     signal.addEventListener('abort', end);
     try {
       const body = await this.#signedIn(this.#api.deadline(), authorization => this.#openStream(device, last, authorization, limit.signal));
       const lines = new EventLines(), reader = body.getReader();
       for (;;) {
-        const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
-        if (done) return;
-        clearTimeout(timer);
         // The server sends at least a heartbeat every 15 seconds.
-        timer = setTimeout(end, silence * 1000);
+        wait(renewal.aborted ? DRAIN : silence);
+        renewal.addEventListener('abort', drain);
+        const {done, value} = await reader.read().catch(() => { throw offline('The stream has ended.'); });
+        renewal.removeEventListener('abort', drain);
+        clearTimeout(timer);
+        if (done) return;
         yield {};
         for (const id of lines.take(value)) yield {id};
       }
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
+      renewal.removeEventListener('abort', drain);
       limit.abort();
     }
   }
@@ -3627,6 +3667,13 @@ export class PushClient {
     this.#channel?.close();
     this.#store.close();
   }
+}
+
+/** The functions that wait for the user or for changes, and those that limit themselves. */
+const UNLIMITED = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
+for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(PushClient.prototype))) {
+  if (!call || UNLIMITED.includes(name)) continue;
+  PushClient.prototype[name] = function (...given) { return inTime(this.settings.timeout, call.apply(this, given)); };
 }
 
 async function storeOf({store, name, timeout = DEFAULTS.timeout}) {

@@ -5,17 +5,18 @@ internal import Synchronization
 package final class StreamHub: Sendable {
     /// How a push to a device ended.
     package enum Delivery: Sendable, Hashable {
-        /// The socket of one of the device's streams has accepted the push.
+        /// The socket of the device's newest stream has accepted the push.
         case handedOver
         /// The device has no open stream, or all its streams have ended before a socket accepted
         /// the push.
         case nobodyThere
-        /// The mailboxes of all the device's open streams are full, or too many pushes wait for
-        /// the sockets of the device's user.
+        /// The mailbox of the device's newest stream is full, or too many pushes wait for the
+        /// sockets of the device's user.
         case full
     }
 
     private struct Streams {
+        /// The mailboxes of each device, the newest stream's last.
         var byDevice: [DeviceHandle: [StreamMailbox]] = [:]
         var byUser: [Int64: [StreamMailbox]] = [:]
         /// The number of pushes that wait for the sockets of each user.
@@ -95,25 +96,33 @@ package final class StreamHub: Sendable {
         self.streams.withLock { $0.byDevice[device] != nil }
     }
 
-    /// Puts a push into all streams of a device, and returns when one of their sockets has
-    /// accepted it. If `isLook` is `true`, the push only makes the client fetch changes. Such a
-    /// push has no event id, so that a client that reconnects resumes after the last event with
-    /// the id of a notification.
+    /// Puts a push into all streams of a device, and returns when the socket of the newest stream
+    /// has accepted it. If that stream ends before, the next newest one gets the push again.
+    ///
+    /// The older streams do not count: a client whose network has changed leaves a dead stream,
+    /// whose socket may accept many pushes that the client never gets.
+    ///
+    /// If `isLook` is `true`, the push only makes the client fetch changes. Such a push has no
+    /// event id, so that a client that reconnects resumes after the last event with the id of a
+    /// notification.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
-        let (mailboxes, mayWait) = self.streams.withLock { streams in
-            let mailboxes = streams.byDevice[device] ?? []
-            return (mailboxes, mailboxes.first.map { streams.beginWait(of: $0.user) } ?? false)
+        let (user, mayWait) = self.streams.withLock { streams in
+            guard let user = streams.byDevice[device]?.first?.user else { return (Int64?.none, false) }
+            return (user, streams.beginWait(of: user))
         }
-        guard let user = mailboxes.first?.user else { return .nobodyThere }
+        guard let user else { return .nobodyThere }
         guard mayWait else { return .full }
         defer { self.streams.withLock { $0.endWait(of: user) } }
-        let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
-        var isTaken = false
-        for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
-        // A mailbox that has just been closed refuses the event, too. Whether the mailbox was full
-        // or closed becomes clear when the push is retried.
-        guard isTaken else { return .full }
-        return await event.isHandedOver ? .handedOver : .nobodyThere
+        while true {
+            let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
+            guard let newest = mailboxes.last else { return .nobodyThere }
+            let event = PendingEvent(id, isLook: isLook)
+            // A mailbox that has just been closed refuses the event, too. Whether the mailbox was
+            // full or closed becomes clear when the push is retried.
+            guard newest.put(event) else { return .full }
+            for mailbox in mailboxes.dropLast() { mailbox.put(PendingEvent(id, isLook: isLook)) }
+            if await event.isHandedOver { return .handedOver }
+        }
     }
 
     /// The delay before the retry of a push to a device with full streams.

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The events that wait to be written to one event stream. Any thread may use this object.
 package final class StreamMailbox: Sendable {
-    /// The largest number of waiting events. Events wait in this mailbox even after another stream
+    /// The largest number of waiting events. Events wait in this mailbox even after a newer stream
     /// of the device has accepted them.
     private static let limit = 100
 
@@ -50,14 +50,14 @@ package final class StreamMailbox: Sendable {
     }
 
     /// Adds an event; `false` if the mailbox is full or closed.
-    func put(_ event: PendingEvent) -> Bool {
+    @discardableResult func put(_ event: PendingEvent) -> Bool {
         let (isTaken, ring) = self.content.withLock { content in
             guard !content.isClosed, content.events.count < Self.limit else { return (false, content.ring) }
             content.events.append(event)
             // The task that was notified of the first event takes all further events, too.
             return (true, content.events.count == 1 ? content.ring : nil)
         }
-        if isTaken { ring?() } else { event.fail() }
+        if isTaken { ring?() }
         return isTaken
     }
 
@@ -72,11 +72,11 @@ package final class StreamMailbox: Sendable {
     }
 }
 
-/// One push on its way into the streams of a device; it counts as delivered as soon as the socket
-/// of one stream has accepted it.
+/// One push on its way into one stream of a device; it counts as delivered as soon as the socket
+/// of the stream has accepted it.
 package final class PendingEvent: Sendable {
     private enum State {
-        case underway(copies: Int, waiter: CheckedContinuation<Bool, Never>?)
+        case underway(waiter: CheckedContinuation<Bool, Never>?)
         case ended(isHandedOver: Bool)
     }
 
@@ -84,32 +84,33 @@ package final class PendingEvent: Sendable {
     package let isLook: Bool
     private let state: Mutex<State>
 
-    init(_ id: NotificationID, isLook: Bool = false, copies: Int) {
+    init(_ id: NotificationID, isLook: Bool) {
         self.id = id
         self.isLook = isLook
-        self.state = Mutex(.underway(copies: copies, waiter: nil))
+        self.state = Mutex(.underway(waiter: nil))
     }
 
-    /// Call this method when a socket has accepted a copy of the event.
+    /// Call this method when the socket has accepted the event.
     package func succeed() {
         self.end(isHandedOver: true)
     }
 
-    /// Call this method when a copy of the event is lost. Each copy must end with exactly one call
-    /// of `fail` or `succeed`.
+    /// Call this method when the event is lost. Each event must end with a call of `fail` or
+    /// `succeed`.
     package func fail() {
         self.end(isHandedOver: false)
     }
 
-    /// Waits until a socket has accepted one copy, or all copies are lost. Only one task may wait.
+    /// Waits until the socket has accepted the event, or the event is lost. Only one task may
+    /// wait.
     var isHandedOver: Bool {
         get async {
             await withCheckedContinuation { continuation in
                 let known: Bool? = self.state.withLock { state in
                     switch state {
                     case .ended(let isHandedOver): return isHandedOver
-                    case .underway(let copies, _):
-                        state = .underway(copies: copies, waiter: continuation)
+                    case .underway:
+                        state = .underway(waiter: continuation)
                         return nil
                     }
                 }
@@ -120,11 +121,7 @@ package final class PendingEvent: Sendable {
 
     private func end(isHandedOver: Bool) {
         let waiter = self.state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard case .underway(let copies, let waiter) = state else { return nil }
-            guard isHandedOver || copies == 1 else {
-                state = .underway(copies: copies - 1, waiter: waiter)
-                return nil
-            }
+            guard case .underway(let waiter) = state else { return nil }
             state = .ended(isHandedOver: isHandedOver)
             return waiter
         }

@@ -63,13 +63,33 @@ import Testing
         #expect(mine.mailbox.take().needsRevalidation && others.mailbox.take().needsRevalidation)
     }
 
-    @Test func pushIsDeliveredIfAnyStreamConfirms() async throws {
+    @Test func theNewestStreamDecidesWhetherAPushIsDelivered() async throws {
         let first = try self.open(self.device)
         let second = try self.open(self.device)
         let (firstBell, secondBell) = (self.bell(of: first), self.bell(of: second))
         async let delivery = self.hub.deliver(self.id, to: self.device)
         for event in await self.events(of: first, firstBell) { event.fail() }
         for event in await self.events(of: second, secondBell) { event.succeed() }
+        #expect(await delivery == .handedOver)
+    }
+
+    /// The old stream may be a dead connection, whose socket still accepts events.
+    @Test func pushThatOnlyAnOldStreamHasAcceptedIsNotDelivered() async throws {
+        var streams = [try self.open(self.device), try self.open(self.device)]
+        let bell = self.bell(of: streams[0])
+        async let delivery = self.hub.deliver(self.id, to: self.device)
+        for event in await self.events(of: streams[0], bell) { event.succeed() }
+        streams.removeAll()
+        #expect(await delivery == .nobodyThere)
+    }
+
+    @Test func pushGoesToTheOlderStreamAgainIfTheNewestEnds() async throws {
+        var streams = [try self.open(self.device), try self.open(self.device)]
+        let bell = self.bell(of: streams[0])
+        async let delivery = self.hub.deliver(self.id, to: self.device)
+        for event in await self.events(of: streams[0], bell) { event.fail() }
+        streams.removeLast()
+        for event in await self.events(of: streams[0], bell) { event.succeed() }
         #expect(await delivery == .handedOver)
     }
 

@@ -45,7 +45,10 @@ import Testing
             "what is parked for a retired device", SQLiteStore.unpark,
             ["PRIMARY KEY (notification_id=? AND device=?)", "recipient_by_user (user_id=? AND change>?)"]
         ),
-        ("reconnect", SQLiteStore.perhapsLost, ["delivery_by_stream (device=? AND settled_at>?)"]),
+        (
+            "reconnect", SQLiteStore.sendAgain,
+            ["delivery_by_stream (device=? AND settled_at>?)", "PRIMARY KEY (notification_id=? AND device=?)"]
+        ),
         ("audience", AudienceWalk.tagged, ["device_tag_by_tag (tag=? AND device>?)"]),
         ("tokens", SQLiteReader.allTokens, ["sqlite_autoindex_token_2 (prefix>?)"]),
         ("tokens of a user", SQLiteReader.tokensOfOne, ["token_by_user (user_id=?)"]),

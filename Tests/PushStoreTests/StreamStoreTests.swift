@@ -95,6 +95,27 @@ import Testing
         #expect(try await self.claimed() == [4])
     }
 
+    /// One transaction enqueues only a page of them.
+    @Test func severalPagesOfLostPushesAreSentAgain() async throws {
+        let (fixture, alice) = (self.fixture, self.alice)
+        var devices = [self.device]
+        for number in 1..<20 {
+            devices.append(try await fixture.addDevice(of: alice, platform: "stream", handle: "\(number)"))
+        }
+        let count = WakePace.page / devices.count + 2
+        for number in 1...count {
+            try await fixture.post(Int64(number), from: alice, to: "username:alice")
+            let accepted = try await fixture.lease("stream").map {
+                ($0, Settlement.accepted(providerID: Acceptance.byStream))
+            }
+            try await fixture.store.settle(accepted, now: fixture.now)
+        }
+        let last = try #require(NotificationID(rawValue: 1))
+        _ = try await fixture.store.makeDue(for: devices, ofUser: alice.id, after: last, now: fixture.now)
+        let tally = try #require(try await fixture.reader.tallies()["stream"])
+        #expect(tally.pending == (count - 1) * devices.count)
+    }
+
     @Test func repeatedPushIsCountedAgain() async throws {
         try await self.post(1, 2, as: .accepted(providerID: Acceptance.byStream))
         #expect(try await self.makeDue(after: 1) == 1)

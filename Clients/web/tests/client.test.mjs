@@ -610,9 +610,7 @@ test('an answer without an echo is a portal only if its status can be that of on
 });
 
 test('a server that does not answer is offline when the time is up', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.1});
-  server.fetch = undefined;
-  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 0.1});
+  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 1});
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
@@ -639,7 +637,7 @@ test('a call with many requests ends as early as one with a single request', asy
 test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
   const server = new FakeServer();
   let asked = 0;
-  const push = await clientOf(t, server, {timeout: 0.2, token: () => {
+  const push = await clientOf(t, server, {timeout: 1, token: () => {
     asked += 1;
     return asked === 1 ? new Promise(() => {}) : {Token: 'spt_second', ExpiresAt: null};
   }});
@@ -862,6 +860,8 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
   const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
   const one = server.post('one');
   await push.sync();
+  // The first opening yields no notifications from the time before its registration.
+  server.post('two');
   let count = 0;
   server.after = (response, {path}) => {
     if (path !== '/api/stream') return response;
@@ -871,7 +871,7 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
     return streamed(response, 'retry: 2000\n\n');
   };
   for await (const event of push.events({signal: end.signal})) assert.fail(event);
-  assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [true]);
+  assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [true, false]);
 });
 
 /**
@@ -879,6 +879,8 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
  */
 class FakeLocks {
   #held = new Map();
+
+  query = async () => {};
 
   request = (name, {signal, steal = false} = {}, work) => new Promise((done, fail) => {
     const waiting = this.#held.get(name) ?? [], entry = {fail, isHolding: false};
@@ -989,6 +991,46 @@ test('the tab that takes over the stream yields what was posted meanwhile to ano
     await ended;
   }
 });
+
+test('a tab that takes over before it has heard of the stream yields what came since it waits', {timeout: 10_000}, async t => {
+  const {server, streams, tabs: [first, second], until} = await tabs(t, 2);
+  await until(() => streams.length === 1);
+  // The stream has accepted this push, and its tab ends before it reads that.
+  const one = server.post('one');
+  first.end.abort();
+  await first.ended;
+  await until(() => streams.length === 2);
+  streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+  await until(() => second.told.length === 1);
+  assert.deepEqual(second.told, [[one, 'one']]);
+  second.end.abort();
+  await second.ended;
+});
+
+for (const [name, place, isAny] of [['this tab', 0, false], ['another tab', 1, false], ['another tab, while a push arrives,', 1, true]]) {
+  test(`a change of the password in ${name} opens a new stream, although the server has not ended the old one`, {timeout: 10_000}, async t => {
+    const {server, streams, tabs: all, until, send} = await tabs(t, 2);
+    await until(() => streams.length === 1);
+    const early = send('early');
+    await until(() => all.every(({told}) => told.length === 1));
+    const passing = [];
+    server.before = ({method, path}) => {
+      if (method !== 'POST' || path !== '/api/sessions') return;
+      if (isAny) passing.push([send('passing'), 'passing']);
+      server.devices.clear();
+    };
+    await all[place].push.changePassword('old', 'new');
+    const missed = server.post('missed');
+    await until(() => streams.length === 2);
+    const late = send('late'), wanted = [[early, 'early'], ...passing, [missed, 'missed'], [late, 'late']];
+    await until(() => all.every(({told}) => told.length === wanted.length));
+    assert.deepEqual(all.map(({told}) => told), [wanted, wanted]);
+    for (const {end, ended} of all) {
+      end.abort();
+      await ended;
+    }
+  });
+}
 
 for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
   test(`events miss nothing, and go on with the new token, after a change of the password in ${name}`, async t => {
@@ -1501,6 +1543,24 @@ test('a transaction without an event ends at the end of its connection, or at it
   assert.notEqual((await store.head()).revision, 0);
   faults.clear();
   await assert.rejects(syncing, {code: 'signedOut'});
+});
+
+test('the deadline of a call also ends its wait for the database', {timeout: 10_000}, async t => {
+  const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
+  let isAsked = false, isRead = false;
+  server.before = ({signal}) => new Promise((_, fail) => {
+    isAsked = true;
+    signal.addEventListener('abort', () => fail(signal.reason));
+  });
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const syncing = assert.rejects(push.sync(), {code: 'storage'});
+  await until(() => isAsked);
+  Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
+  // The requests end, and the client reads the cached inbox.
+  t.mock.timers.tick(7000);
+  await until(() => isRead);
+  t.mock.timers.tick(1000);
+  await syncing;
 });
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {

@@ -36,7 +36,7 @@ extension PostgreSQLStore {
         now: Date,
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
-        try await self.write { tx in
+        let woken: Int? = try await self.write { tx in
             // A post that has found no stream of the device still holds the lock on the user's
             // counter of changes. This statement waits for that lock, so the post's push becomes
             // due, too.
@@ -46,9 +46,12 @@ extension PostgreSQLStore {
             if let last {
                 let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
                 for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
+                if lost.count == WakePace.page { return nil }
             }
             return try await tx.wakePushes(ofDevices: numbers, now: now)
         }
+        if let woken { return woken }
+        return try await self.makeDue(ofUser: user, after: last, now: now, devices)
     }
 
     /// Inserts the rows of streams. Each stream's time is later than that of all earlier streams
@@ -63,7 +66,7 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues pushes again, without a due time, that a stream has accepted, but whose
+    /// Enqueues a page of pushes again, without a due time, that a stream has accepted, but whose
     /// notifications the user has not fetched. `$3` is the last notification that the client has
     /// received. The search begins at the time when the first of the devices accepted that
     /// notification, and so reads none of the older pushes.
@@ -86,7 +89,8 @@ extension PostgreSQLStore {
             where r.fetched_at is null and r.dismissed_at is null and n.expires_at > $4 and n.payload is not null
                 and coalesce((
                     select c.notification_id from collapse c where c.device = x.device and c.collapse_id = n.collapse_id
-                ), x.notification_id) = x.notification_id),
+                ), x.notification_id) = x.notification_id
+            limit \(WakePace.page)),
         gone as (
             delete from push_end x using lost l where \(DuePush.equal("x", "l"))
             returning x.notification_id, x.device, x.user_id, x.lane, x.is_bulk, x.attempts),

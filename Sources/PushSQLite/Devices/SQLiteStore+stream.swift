@@ -10,25 +10,18 @@ extension SQLiteStore {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int {
-        try await self.writer.write { [pusher] db in
+        let woken: Int? = try await self.writer.write { [pusher] db in
             let numbers = try devices.compactMap { try Self.number(of: $0, db) }
             if let last {
-                let lost = try db.all(prepared: Self.perhapsLost, numbers.json, user, now.milliseconds, last.rawValue) {
-                    (push: DuePush(notification: $0.integer(0), device: $0.integer(1)), lane: $0.text(2))
-                }
-                for (push, lane) in lost {
-                    try db.run(
-                        """
-                        update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
-                            settled_at = null, provider_id = null
-                        where notification_id = \(push.notification) and device = \(push.device)
-                        """
-                    )
-                    pusher.notes.count(.enqueued, lane: lane)
-                }
+                let (json, time) = (numbers.json, now.milliseconds)
+                let lost = try db.all(prepared: Self.sendAgain, json, user, time, last.rawValue) { $0.text(0) }
+                for lane in lost { pusher.notes.count(.enqueued, lane: lane) }
+                if lost.count == WakePace.page { return nil }
             }
             return try Self.wake(numbers, ofUser: user, db, now: now)
         }
+        if let woken { return woken }
+        return try await self.makeDue(for: devices, ofUser: user, after: last, now: now)
     }
 
     /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
@@ -113,17 +106,21 @@ extension SQLiteStore {
     private static let makePushDue =
         "update delivery set due_at = ?, reason = null where notification_id = ? and device = ?"
 
-    /// Selects the pushes that a stream has accepted since one of the devices accepted the
-    /// notification `?4`, and whose notifications the user has not fetched. Reads no push that was
-    /// accepted before that time.
-    static let perhapsLost = """
-        select x.notification_id, x.device, x.lane from delivery x indexed by delivery_by_stream
-        cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?2
-        cross join notification n on n.id = x.notification_id
-        where x.device in (select value from json_each(?1)) and x.settled_at >= (
-                select min(settled_at) from delivery
-                where notification_id = ?4 and device in (select value from json_each(?1)) and state = 'accepted')
-            and x.provider_id = 'stream' and x.is_withdrawn = 0 and x.notification_id <> ?4
-            and r.fetched_at is null and r.dismissed_at is null and n.expires_at > ?3 and n.payload is not null
+    /// Enqueues a page of pushes again that a stream has accepted since one of the devices
+    /// accepted the notification `?4`, and whose notifications the user has not fetched. Reads no
+    /// push that was accepted before that time.
+    static let sendAgain = """
+        update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
+            settled_at = null, provider_id = null where (notification_id, device) in (
+            select x.notification_id, x.device from delivery x indexed by delivery_by_stream
+            cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?2
+            cross join notification n on n.id = x.notification_id
+            where x.device in (select value from json_each(?1)) and x.settled_at >= (
+                    select min(settled_at) from delivery
+                    where notification_id = ?4 and device in (select value from json_each(?1)) and state = 'accepted')
+                and x.provider_id = 'stream' and x.is_withdrawn = 0 and x.notification_id <> ?4
+                and r.fetched_at is null and r.dismissed_at is null and n.expires_at > ?3 and n.payload is not null
+            limit \(WakePace.page))
+        returning lane
         """
 }

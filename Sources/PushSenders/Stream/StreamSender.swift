@@ -2,9 +2,9 @@ package import PushCore
 
 /// Sends to the event streams that devices hold open at this server, without a provider.
 ///
-/// A push counts as accepted when the kernel has accepted the event for a stream's socket. If the
-/// connection is lost after that, the device reconnects with `Last-Event-ID`. No wait is longer
-/// than the stream's `writeTimeout`.
+/// A push counts as accepted when the kernel has accepted the event for the socket of the device's
+/// newest stream. If the connection is lost after that, the device reconnects with
+/// `Last-Event-ID`. No wait is longer than the stream's `writeTimeout`.
 package struct StreamSender: PushSender {
     private let hub: StreamHub
     private let sendsLooks: Bool

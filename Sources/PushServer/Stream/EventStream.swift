@@ -33,6 +33,16 @@ struct EventStream: Sendable {
     /// send a push just before the stream opened, and may have set this push aside just after. A
     /// page of pushes also becomes due within this time.
     private static let searchDelay = Duration.seconds(1)
+    /// The state of the search for pushes that wait for this stream.
+    private enum Search {
+        /// The store does not know of the stream yet, and lost events may have to be sent again.
+        case first
+        /// The last search has found a page of pushes, so further pushes may wait.
+        case paging
+        /// The last search has found all pushes.
+        case ended
+    }
+
     /// The number of sent events that a stream remembers. Several devices of the user may share
     /// the stream, each with a push of the same event; the stream sends the event only once.
     private static let memory = 100
@@ -41,27 +51,27 @@ struct EventStream: Sendable {
     func run(_ writer: BodyWriter) async throws {
         self.subscription.mailbox.attach { writer.ring() }
         try await writer.write(Self.greeting)
-        var found: Int?
-        var search = await self.makeDue(&found)
+        var search = Search.first
+        var next = await self.makeDue(&search)
         var sent: [NotificationID] = []
         var beat = ContinuousClock.now + self.handler.settings.streamHeartbeat
         while true {
             // While lost events may have to be sent again, new events wait. A client that leaves
             // after a new event would name it as its last one, and get no earlier one again.
-            if found != nil || self.last == nil {
+            if search != .first || self.last == nil {
                 let (events, needsRevalidation) = self.subscription.mailbox.take()
                 guard try await self.mayDeliver(events, needsRevalidation) else { return }
                 try await self.send(events, after: &sent, to: writer)
             }
-            switch try await writer.wait(until: min(beat, search ?? beat)) {
+            switch try await writer.wait(until: min(beat, next ?? beat)) {
             case .rung: continue
             case .serverStops: return
-            case .timedOut where search.map { $0 < beat } == true:
-                search = await self.makeDue(&found)
+            case .timedOut where next.map { $0 < beat } == true:
+                next = await self.makeDue(&search)
             case .timedOut:
                 guard try await self.isStillAllowed() else { return }
                 try await writer.write(Self.heartbeat)
-                search = await self.makeDue(&found)
+                next = await self.makeDue(&search)
                 beat = .now + self.handler.settings.streamHeartbeat
             }
         }
@@ -118,34 +128,34 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Makes a page of pushes due that wait for a stream, and sets `found` to their number.
-    /// Returns the time of the next call; `nil` means that the next heartbeat calls again.
+    /// Makes a page of pushes due that wait for a stream. Returns the time of the next call; `nil`
+    /// means that the next heartbeat calls again.
     ///
     /// The first call also tells the store that the stream is open, and makes pushes due that the
     /// previous stream may have lost. If another stream of the user has the turn, does nothing:
     /// the caller waits for the turn at the connection, and so notices a client that leaves.
-    private func makeDue(_ found: inout Int?) async -> ContinuousClock.Instant? {
+    private func makeDue(_ search: inout Search) async -> ContinuousClock.Instant? {
         let (store, user) = (self.handler.store, self.caller.user.id)
         if let turn = self.handler.turns.take(ofUser: user, now: .now) { return turn }
         let (start, now) = (ContinuousClock.now, self.handler.now())
         var count = 0
         defer { self.handler.turns.end(ofUser: user, count: count, start: start, now: .now) }
         do {
-            let (isFirst, isPaging) = (found == nil, found == WakePace.page)
+            let isFirst = search == .first
             if isFirst {
                 count = try await store.streamOpened(for: self.devices, ofUser: user, after: self.last, now: now)
-            } else if try await isPaging ? true : self.reader.isAnythingWaiting(for: self.devices, now: now) {
+            } else if try await search == .paging ? true : self.reader.isAnythingWaiting(for: self.devices, now: now) {
                 count = try await store.makeDue(for: self.devices, ofUser: user, after: nil, now: now)
             }
             if count > 0 { self.handler.workIsWaiting() }
-            found = count
-            return isFirst || count == WakePace.page ? .now + Self.searchDelay : nil
+            search = count == WakePace.page ? .paging : .ended
+            return isFirst || search == .paging ? .now + Self.searchDelay : nil
         } catch {
             self.handler.logger.warning(
                 "event stream catch-up failed; the stream retries",
                 metadata: ["error": "\(error)"]
             )
-            return found == nil ? .now + Self.searchDelay : nil
+            return search == .first ? .now + Self.searchDelay : nil
         }
     }
 }

@@ -102,7 +102,7 @@ package protocol DeviceStore: Sendable {
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
     /// at the same time as the push of `last`, or later, may have been lost in transit. They
     /// become due again, unless their notifications have been fetched. Each of them counts as
-    /// enqueued again.
+    /// enqueued again. Each transaction enqueues at most `WakePace.page` of them.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
