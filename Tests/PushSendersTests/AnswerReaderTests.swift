@@ -31,12 +31,19 @@ import Testing
     private static let fields = [
         "x-wns-error-description", "x-wns-status", "x-wns-msg-id", "retry-after", "apns-id", "content-type",
     ]
-    /// JSON text before and after the repeated part.
-    private static let frames = [
-        ("", ""), (#"{"name":""#, #""}"#), (#"{"reason":""#, #""}"#), (#"{"errno":109,"message":""#, #""}"#),
-        (#"{"error":{"status":"x","message":""#, #""}}"#), (#"{"error":""#, #""}"#), (#"{"access_token":""#, #""}"#),
-        (#"{"errno":1"#, "}"), (#"{"expires_in":1"#, "}"),
-    ]
+    /// JSON text before and after the repeated part, for all readers.
+    private static let usualFrames = [("", ""), (#"{"name":""#, #""}"#)]
+    /// JSON text around the members that only some readers look for.
+    private static let frames: [Reader: [(String, String)]] = {
+        let (reason, error) = ((#"{"reason":""#, #""}"#), (#"{"error":{"status":"x","message":""#, #""}}"#))
+        return [
+            .apns: [reason], .fcm: [error],
+            .webpush: [reason, (#"{"errno":109,"message":""#, #""}"#), (#"{"errno":1"#, "}")],
+            .token: [
+                error, (#"{"error":""#, #""}"#), (#"{"access_token":""#, #""}"#), (#"{"expires_in":1"#, "}"),
+            ],
+        ]
+    }()
     private static let parts = [#"{"a":"#, "[", #"["a","#, #""a":1,"#, #"\""#, #"\u00e9"#, "\n", "9"]
 
     @Test(arguments: Reader.allCases) func theLargestHeaderIsReadInProportion(reader: Reader) {
@@ -65,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: Reader.allCases) func theLargestBodyIsReadInProportion(reader: Reader) {
-        for (start, end) in Self.frames {
+        for (start, end) in Self.usualFrames + Self.frames[reader, default: []] {
             for unit in Self.units + Self.parts {
                 for status in [200, 400] {
                     let isInProportion = ComputingTime.isInProportion(to: 65_000 / unit.utf8.count) { count in

@@ -1,10 +1,13 @@
 """Makes the package, and runs the tests in Java and the README's code with it and the real server."""
 
 import collections
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,23 +32,41 @@ JAVAC = ["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-encoding"
 JAVA = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8"]
 
 
+def build():
+    """The folder with the package and the compiled tests. Each state of the files and of the compiler is built once."""
+    sources = [path for folder in (CLIENT, ROOT / "Clients/android") for path in sorted(folder.rglob("*.java"))]
+    sources += [ROOT / name for name in ("LICENSE", "scripts/make-maven", "Sources/PushApplication/Version.swift")]
+    compiler = pathlib.Path(shutil.which("javac")).resolve()
+    state = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime}\n".encode())
+    for path in sources:
+        state.update(f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    built = ROOT / ".build-java" / state.hexdigest()[:16]
+    if not built.exists():
+        built.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=built.parent) as name:
+            made = pathlib.Path(name) / "made"
+            subprocess.run([ROOT / "scripts/make-maven", "backend", made, "--group", "org.example"], check=True, capture_output=True)
+            jar = next(made.rglob("*[0-9].jar"))
+            tests = (CLIENT / "tests").rglob("*.java")
+            subprocess.run([*JAVAC, "--release", "17", "-Xlint:all", "-Werror", "-cp", jar, "-d", made / "tests", *tests], check=True)
+            # Another process may have been faster.
+            with contextlib.suppress(OSError):
+                made.rename(built)
+    return built
+
+
 class JavaTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         holder = tempfile.TemporaryDirectory(prefix="sealpost-java-")
         cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
-        made = subprocess.run(
-            [ROOT / "scripts/make-maven", "backend", cls.folder, "--group", "org.example"], check=True, capture_output=True, text=True,
-        )
-        cls.package = pathlib.Path(made.stdout.strip())
-        cls.jar = next(cls.package.glob("*[0-9].jar"))
-        sources = (CLIENT / "tests").rglob("*.java")
-        subprocess.run([*JAVAC, "--release", "17", "-Xlint:all", "-Werror", "-cp", cls.jar, "-d", cls.folder / "tests", *sources], check=True)
+        cls.folder, built = pathlib.Path(holder.name), build()
+        cls.tests, cls.jar = built / "tests", next(built.rglob("*[0-9].jar"))
+        cls.package = cls.jar.parent
 
     def run_tests(self, *classes, **environment):
         ended = subprocess.run(
-            [*JAVA, "-cp", f"{self.jar}:{self.folder / 'tests'}", "sealpost.backend.Tests", *classes],
+            [*JAVA, "-cp", f"{self.jar}:{self.tests}", "sealpost.backend.Tests", *classes],
             env=os.environ | environment, capture_output=True, text=True,
         )
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
@@ -153,7 +174,7 @@ class JavaTests(unittest.TestCase):
         names = [self.folder / f"{number}.request" for number in range(len(hook.requests))]
         for name, request in zip(names, hook.requests):
             name.write_bytes(request)
-        printed = processes.run(*JAVA, "-cp", f"{self.jar}:{self.folder / 'tests'}", "sealpost.backend.Received", secret, *names)
+        printed = processes.run(*JAVA, "-cp", f"{self.jar}:{self.tests}", "sealpost.backend.Received", secret, *names)
         self.assertLessEqual(set(lines), set(printed.splitlines()))
 
     def test_the_code_of_the_readme_runs(self):

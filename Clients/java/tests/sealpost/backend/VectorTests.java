@@ -115,8 +115,10 @@ final class VectorTests {
         }
     }
 
+    /** Changes each seventh byte of an answer, and of the next answer the bytes beside these. */
     public static void signedAnswersVerifyAndNoChangedByteDoes() throws Exception {
         Json signed = read("signatures");
+        int first = 0;
         long now = signed.get("now").integer();
         Verifier verifier = pinned();
         for (Json vector : signed.get("vectors").elements()) {
@@ -126,14 +128,15 @@ final class VectorTests {
             Answer answer = answer(vector);
             equal(verifier.verdict(request, answer, now), null, text(vector, "name"));
             equal(verifier.verdict(request, answer, now + 301), "wrongClock");
-            for (int index = 0; index < answer.body.length; index++) {
+            first = (first + 1) % 7;
+            for (int index = first; index < answer.body.length; index += 7) {
                 byte[] changed = answer.body.clone();
                 changed[index] ^= 1;
                 equal(verifier.verdict(request, with(vector, null, null, answer.status, changed), now), "signature");
             }
             for (String name : List.of("content-digest", "sealpost-account", "signature-input", "signature")) {
                 String value = answer.field(name);
-                for (int index = 0; index < value.length(); index++) {
+                for (int index = first; index < value.length(); index += 7) {
                     String changed = value.substring(0, index) + (char) (value.charAt(index) ^ 1) + value.substring(index + 1);
                     Answer other = with(vector, name, changed, answer.status, answer.body);
                     that(verifier.verdict(request, other, now) != null, name + " " + index);
