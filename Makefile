@@ -198,6 +198,7 @@ e2e: check-release
 	scripts/client-only
 	scripts/client-package
 	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
+	SEALPOST_TEST_STEPS=10000 node --test Clients/web/tests/client.test.mjs
 	SEALPOST_TEST_CACHED=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check
 	scripts/android-client large
