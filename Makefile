@@ -151,6 +151,7 @@ sanitize: packages test-packages
 e2e: check-release
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
+	SEALPOST_TEST_STREAMS=50000 swift test $(DEBUG) --filter SocketHTTPTests.DifferentialTests
 	scripts/e2e run clients .build/release/sealpost
 	scripts/e2e run conditional .build/release/sealpost
 	scripts/e2e run lint-http .build/release/sealpost
