@@ -151,6 +151,7 @@ sanitize: packages test-packages
 e2e: check-release
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
+	SEALPOST_TEST_STREAMS=50000 swift test $(DEBUG) --filter SocketHTTPTests.DifferentialTests
 	scripts/e2e run clients .build/release/sealpost
 	scripts/e2e run conditional .build/release/sealpost
 	scripts/e2e run lint-http .build/release/sealpost
@@ -198,6 +199,7 @@ e2e: check-release
 	scripts/client-only
 	scripts/client-package
 	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
+	SEALPOST_TEST_STEPS=10000 node --test Clients/web/tests/client.test.mjs
 	SEALPOST_TEST_CACHED=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check
 	scripts/android-client large

@@ -3,6 +3,7 @@ import PushApplication
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "Run a demonstration on this machine: one payload for three phones, and what each party sees of it."
     )
 

@@ -6,6 +6,7 @@ import UnixSignals
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "simulate",
         abstract: "Run simulators of APNs, FCM and WNS, for development and tests.",
         discussion: """
             Writes their credentials and a configuration for `serve` into a folder, and prints it and what arrives. The \

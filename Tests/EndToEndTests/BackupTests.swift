@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aRestoreReturnsTheStateOfTheBackup() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         var daemon = try await Daemon(in: self.folder)
         var client = try self.client(of: daemon)
         let before = try await client.send("before")
@@ -106,7 +106,7 @@ import Testing
     /// Several clients post during the backup. The copy must contain each client's posts up to
     /// some point, without a gap.
     @Test func aBackupUnderLoadIsAConsistentSnapshot() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         var daemon = try await Daemon(in: self.folder)
         let client = try self.client(of: daemon)
         let before = try await client.send("before")
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func aBackupIsPrivateToItsOwnerAndReplacesNothing() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
         #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func theDocumentedStepsReplaceTheDatabaseByItsBackup() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let ended = try await self.shell(self.documented("Room of the database"))
         #expect(ended.code == 0, "\(ended.errors)")
         #expect(ended.output.contains("backup written to sealpost-before.db\n"), "\(ended.output)")
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func theCommandOfATimerWritesAFileOfItsOwn() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let daemon = try await Daemon(in: self.folder)
         let backups = self.folder.file("backup")
         try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func theServerWritesTheBackupAndAuditsWhoRequestedIt() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let daemon = try await Daemon(in: self.folder)
         #expect(try await Daemon.run(["backup", "copy.db"], in: self.folder).output == "backup written to copy.db\n")
         let attributes = try FileManager.default.attributesOfItem(atPath: self.folder.file("copy.db"))
@@ -206,7 +206,7 @@ import Testing
         ("none/copy.db", "the server, as the user ", "/none: No such file or directory; choose another folder"),
     ])
     func aRefusedBackupReportsTheServersReason(file: String, start: String, reason: String) async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let daemon = try await Daemon(in: self.folder)
         let ended = try await Daemon.run(["backup", file], in: self.folder)
         #expect(ended.code == 1 && ended.output.isEmpty)
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func aBackupByTheServerShowsProgressAndEndsWithItsCommand() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let daemon = try await Daemon(in: self.folder)
         let (copy, other) = (self.folder.file("copy.db"), self.folder.file("other.db"))
         // The progress appears after a quarter of a second. A fast disk would have finished the

@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func theAuditIsListedAndVerified() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         _ = try await Daemon.run(["token", "create", "alice"], in: folder)
         let list = try await Daemon.run(["audit", "list", "--limit", "5"], in: folder)
         let lines = list.output.split(separator: "\n")
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func aTokenIsMadeListedUsedAndRevoked() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let made = try await Daemon.run(["token", "create", "alice", "--scope", "send"], in: folder)
         let token = try #require(made.output.wholeMatch(of: /(spt_\w{42})\n/)?.output.1)
         let other = try await Daemon.run(["token", "create", "alice", "--expires-in", "60"], in: folder)
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test func aNewPasswordSignsInAndADisabledUserDoesNot() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let changed = try await Daemon.run(
             ["user", "passwd", "alice", "--password-stdin"],
             in: folder,
@@ -249,7 +249,7 @@ import Testing
     func aRefusedUserCommandReportsTheReason(arguments: [String], input: String, code: Int32, message: String)
         async throws
     {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")
         #expect(ended.code == code)
         #expect(ended.errors.contains(message), "\(ended.errors)")
@@ -259,7 +259,7 @@ import Testing
     /// A quote in the text needs two bytes in JSON.
     @Test(arguments: [(65_534, "x", 0), (65_535, "x", 64), (32_767, "\"", 0), (32_768, "\"", 64), (100_000, "x", 64)])
     func aTextThatIsTooLongIsWrongUsage(count: Int, character: String, code: Int32) async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
+        try await Daemon.makeAlice(in: self.folder)
         let input = String(repeating: character, count: count)
         let ended = try await Daemon.run(["send", "alice", "-"], in: self.folder, input: input)
         #expect(ended.code == code, "\(ended.errors.prefix(500))")
@@ -281,7 +281,7 @@ import Testing
         (["token", "revoke", "spt_"], 1, "token spt_ does not exist"),
     ])
     func aRefusedOrderReportsTheReason(arguments: [String], code: Int32, message: String) async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let ended = try await Daemon.run(arguments, in: self.folder)
         #expect(ended.code == code)
         #expect(ended.errors.contains(message), "\(ended.errors)")
@@ -417,7 +417,7 @@ import Testing
     @Test func aDaemonSendsItsPushesToTheSimulators() async throws {
         let simulators = try ChildProcess(Daemon.executable, ["simulate", "--folder", "sim"], in: folder.path)
         #expect(await simulators.output(until: "A channel").contains("sealpost serve --config sim/sealpost.yaml"))
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
         let client = PushClient(
             server: try daemon.server,

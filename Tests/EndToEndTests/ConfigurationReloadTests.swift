@@ -18,7 +18,7 @@ import Testing
 
     init() async throws {
         self.folder = try TemporaryFolder()
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         try Self.write("quotas: {device: {requests: 50, window: 60}}", in: folder)
         // The daemon finds the file at its default path.
         self.daemon = try await Daemon(in: folder)

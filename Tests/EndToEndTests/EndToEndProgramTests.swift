@@ -33,23 +33,6 @@ import Testing
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    /// The test needs external tools that only `make e2e-packages` installs.
-    @Test(
-        .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
-        arguments: [
-            ["schemathesis", "--max-examples", "5", "--chains", "0", "--operations", "register"], ["lint-http"],
-            ["conditional", "--quick"],
-        ]
-    )
-    func externalToolsFindNoFault(script: [String]) async throws {
-        let ended = try await Scripts.run(script[0], [Daemon.executable] + script.dropFirst()).end()
-        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
-    }
-
-    private static var hasTools: Bool {
-        FileManager.default.fileExists(atPath: Repository.file(".venv-e2e/made-from").path)
-    }
-
     @Test func allRequestsOfForeignClientsSucceed() async throws {
         let ended = try await Scripts.run("clients", [Daemon.executable, "--quick"]).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")

@@ -58,7 +58,7 @@ extension SimulateTests {
         let introduction = await simulate.output(until: "sealpost serve")
         #expect(introduction.contains("senders:\n  apns: {type: apns, keyFile: sim/AuthKey.p8"))
         #expect(!introduction.contains("fcm"))
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let daemon = try await Daemon(in: folder, arguments: ["--config", "sim/sealpost.yaml"])
         let client = PushClient(
             server: try daemon.server,

@@ -79,7 +79,7 @@ import Testing
 
     /// The disk fails for the daemon, because none of its files may grow beyond 300 KiB.
     @Test(arguments: [true, false]) func aFatalErrorEndsTheProcessAndIsLoggedIfPossible(isRead: Bool) async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let pipe = try UnreadPipe()
         if !isRead { pipe.fill() }
         let daemon = try self.daemon(
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func aCommandThatCannotPrintFailsAndSaysWhy() async throws {
-        _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
+        try await Daemon.makeAlice(in: folder)
         let ended = try await ChildProcess(
             "/bin/sh",
             ["-c", #"exec "$0" doctor >/dev/full"#, Daemon.executable],

@@ -737,7 +737,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
   }
 
   chance = 1;
-  for (let step = 0; step < 3000; step += 1) {
+  for (let step = 0; step < Number(process.env.SEALPOST_TEST_STEPS ?? 1000); step += 1) {
     const push = clients[randomInt(2)], all = [...server.items.keys()], id = all[randomInt(Math.max(1, all.length))];
     const steps = [
       () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),

@@ -14,6 +14,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "Print entries, newest first, as tab-separated fields.",
             discussion: """
                 number, time, action, subject, detail, actor, token (a keyed hash), client, request
@@ -74,6 +75,7 @@ struct AuditCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "verify",
             abstract: "Verify that no entry was changed or removed.",
             discussion: """
                 The newest entries may have been cut off all the same: compare the last number with one seen before, \

@@ -13,6 +13,7 @@ struct ClockCommand: AsyncParsableCommand {
 
     struct Accept: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "accept",
             abstract: "Accept the machine's clock as it is now.",
             discussion: """
                 The server rejects a clock that jumps ahead by more than an hour, or by more than a week while the machine \

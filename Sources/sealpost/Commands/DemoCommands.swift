@@ -5,6 +5,7 @@ import PushApplication
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "Run a demonstration on this machine: one payload for three phones, and what each party sees of it.",
         discussion: DemoProgram.discussion
     )
@@ -16,6 +17,7 @@ struct Demo: AsyncParsableCommand {
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "simulate",
         abstract: "Run simulators of APNs, FCM and WNS, for development and tests.",
         discussion: DemoProgram.discussion
     )

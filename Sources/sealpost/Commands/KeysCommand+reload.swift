@@ -8,6 +8,7 @@ import Synchronization
 extension KeysCommand {
     struct Reload: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "reload",
             abstract: "Start to encrypt with the keyring's first key, and re-encrypt all values of other keys.",
             discussion: """
                 Asks the server, if it is running, and waits until all values are re-encrypted; the server keeps serving. If the command is \

@@ -17,6 +17,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the data keys; the first one encrypts. With PostgreSQL, also lists the day keys.",
             discussion:
                 "Exits with 78 if a key in use or the file of day keys is missing or does not match the database."
@@ -74,6 +75,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rotate",
             abstract: "Create a data key; it encrypts after the next `reload`, SIGHUP or start.",
             discussion: "Back up the keyring afterwards, before `reload`: only the new key decrypts what it encrypts."
         )
@@ -99,6 +101,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Remove an unused key from the keyring.",
             discussion: """
                 Refused as long as values need the key. Backups that are encrypted with the key become unreadable.

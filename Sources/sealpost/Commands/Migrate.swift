@@ -5,6 +5,7 @@ import PushStore
 
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "migrate",
         abstract: "Migrate the database's schema.",
         discussion: "`serve` migrates automatically; this command does so beforehand. It creates no database."
     )

@@ -6,6 +6,7 @@ import UnixSignals
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "serve",
         abstract: "Run the server until SIGTERM or SIGINT; SIGHUP reloads files, quotas, limits and the log level."
     )
 

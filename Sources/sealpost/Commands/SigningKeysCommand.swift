@@ -17,6 +17,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the keys as apps pin them: number, state, keyid and public key. The first one signs."
         )
 
@@ -45,6 +46,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "rotate",
             abstract: "Create a signing key; it signs after the next SIGHUP or start.",
             discussion: """
                 Apps that request an older key by its keyid get signatures of that key until you remove it. If the file is \
@@ -71,6 +73,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Remove a key other than the first.",
             discussion: "Apps that pin only this key refuse every answer after the next SIGHUP or start."
         )

@@ -15,6 +15,7 @@ struct TokenCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "create",
             abstract: "Create a token for a user and print it; it is shown only once."
         )
 
@@ -65,7 +66,10 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the valid tokens by prefix.")
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "List the valid tokens by prefix."
+        )
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var output: OutputOptions
@@ -106,7 +110,7 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Revoke a token.")
+        static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke a token.")
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var output: OutputOptions

@@ -48,6 +48,7 @@ extension UserCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "disable",
             abstract: "Disable a user: the server refuses all of the user's credentials.",
             discussion: "Nothing is deleted. After `enable`, the user can fetch the waiting notifications."
         )
@@ -62,7 +63,7 @@ extension UserCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Enable a disabled user.")
+        static let configuration = CommandConfiguration(commandName: "enable", abstract: "Enable a disabled user.")
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var user: ExistingUser
@@ -75,6 +76,7 @@ extension UserCommand {
 
     struct Encryption: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "encryption",
             abstract: "Require end-to-end encryption for a user, or end that.",
             discussion: """
                 The server refuses clear payloads that name the user, and leaves the user out of those for tags and broadcasts. \
@@ -104,6 +106,7 @@ extension UserCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "remove",
             abstract: "Delete a user with all tokens, devices and received notifications."
         )
 

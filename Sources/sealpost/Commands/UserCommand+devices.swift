@@ -7,6 +7,7 @@ import PushCore
 extension UserCommand {
     struct Code: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "code",
             abstract:
                 "Create a one-time code with which a device signs in as the user, and print it; it is shown only once.",
             discussion: """
@@ -52,6 +53,7 @@ extension UserCommand {
 
     struct Tags: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "tags",
             abstract: "Show the tags assigned to a user, or replace all of them.",
             discussion: "A notification to such a tag reaches all devices of the user, and the user may read it."
         )

@@ -7,6 +7,7 @@ import PushServer
 extension UserCommand {
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "export",
             abstract: "Write all users to a file, one JSON object a line.",
             discussion: """
                 Name, Role, Apps, Tags, Disabled, RequiresEncryption, HasPassword and CreatedAt, as import reads them. The file, which must not be \
@@ -69,6 +70,7 @@ extension UserCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Create and change users from a file, one JSON object a line.",
             discussion: """
                 Each line is a JSON object with Name, and perhaps Role, Apps, Tags, Disabled, RequiresEncryption and PasswordHash; what it does not \

@@ -18,6 +18,7 @@ struct UserCommand: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "add",
             abstract: "Create a user.",
             discussion: PasswordInput.discussion
         )
@@ -103,6 +104,7 @@ struct UserCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "list",
             abstract: "List the users with role and creation date.",
             discussion: "Sorted by name, unless there are more than \(Self.maximumSorted) users."
         )

@@ -9,7 +9,9 @@ import Testing
 /// uvicorn.
 @Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     private static let seed: UInt64 = 9112
-    private static let count = 50_000
+    /// `SEALPOST_TEST_STREAMS` is the number of streams in `make e2e`.
+    private static let count =
+        ProcessInfo.processInfo.environment["SEALPOST_TEST_STREAMS"].flatMap { Int($0) } ?? 12_500
 
     /// Requests can be smuggled if two parsers read the same bytes differently.
     @Test func requestsAreRefusedAndReadAsByH11() async throws {
