@@ -70,7 +70,7 @@ package struct PostgreSQLPlace: StorePlace {
         try self.connected { connection in
             guard try connection.has("data_key") else { return 0 }
             let beginning = withUnsafeBytes(of: key.bigEndian) { Data([Vault.format]) + Data($0) }
-            return try SealedColumn.all(usersIn: "account").reduce(0) { count, column in
+            return try SealedColumn.all.reduce(0) { count, column in
                 count + Int(clamping: try connection.query(column.counting, beginning)[0].integer(0))
             }
         }

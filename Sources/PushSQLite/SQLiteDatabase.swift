@@ -38,9 +38,12 @@ package struct SQLiteDatabase: StorePlace {
         return stat(self.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0
     }
 
-    /// Whether the database has any user.
+    /// Whether the database, which may be of an earlier version, has any user.
     package func hasUsers() throws(StoreError) -> Bool {
-        try self.readOnly { try $0.exists("select 1 from user limit 1") }
+        try self.readOnly { db in
+            let isEarlier = try db.exists("select 1 from sqlite_schema where name = 'user'")
+            return try db.exists("select 1 from \(sql: isEarlier ? "user" : "account") limit 1")
+        }
     }
 
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
@@ -67,7 +70,10 @@ package struct SQLiteDatabase: StorePlace {
     package func countSealed(with key: UInt32) throws(StoreError) -> Int {
         guard self.exists else { return 0 }
         return try self.readOnly { db in
-            try SealedColumn.all.reduce(0) { try $0 + $1.count(db, with: key) }
+            guard try Schema.applied(db).missing(Migration.all).isEmpty else {
+                throw StoreError.unusable(reason: "it is of an earlier version; the server migrates it at its start")
+            }
+            return try SealedColumn.all.reduce(0) { try $0 + $1.count(db, with: key) }
         }
     }
 

@@ -96,7 +96,7 @@ package final class SQLiteStore: Store {
             self.writer.willHold(reader)
             // SQLite opens its files at the first read. So the reader reads now, while descriptors
             // are free: later, clients may use up all descriptors.
-            _ = try reader.read { try $0.exists("select 1 from user limit 1") }
+            _ = try reader.read { try $0.exists("select 1 from account limit 1") }
             return reader
         } catch {
             throw StoreError(opening: self.path, error)

@@ -16,7 +16,7 @@ import Testing
         "moved": "tells that it was moved",
         "audit_start.id": "the only row",
         "parking": "an index that PostgreSQL has as one: push_by_device",
-        "delivery.is_withdrawn": "of a push that is settled; a push that is not keeps it",
+        "push.is_withdrawn": "of a push that is settled; a push that is not keeps it",
     ]
 
     private static let notToPostgreSQL = [
@@ -63,7 +63,7 @@ import Testing
         // parameter.
         let statements =
             try await self.place.asMoveTarget { try $0.tables().compactMap(\.selection) } + [
-                "number, chain, mac from audit_start", "id, reserved from change_number",
+                "number, link, mac from audit_start", "id, reserved from change_number",
             ]
         for column in columns where Self.notFromSQLite[column] == nil {
             let parts = column.split(separator: ".").map(String.init)

@@ -29,10 +29,10 @@ import Testing
     @Test(arguments: [
         ("update audit set at = at + 1 where number = 2", 2),
         ("update audit set entry = (select entry from audit where number = 1) where number = 2", 2),
-        ("update audit set chain = zeroblob(32) where number = 3", 3),
+        ("update audit set link = zeroblob(32) where number = 3", 3),
         ("delete from audit where number = 2", 3), ("delete from audit where number = 1", 2),
         ("update audit set number = number + 1 where number = 5", 6),
-        ("update audit_start set number = 1, chain = (select chain from audit where number = 1)", 0),
+        ("update audit_start set number = 1, link = (select link from audit where number = 1)", 0),
         ("delete from audit where number = 1; update audit_start set number = 1", 0),
         ("delete from audit_start", 0),
     ])
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "update audit set at = 0", "update audit set chain = zeroblob(32)", "update audit set number = number + 10",
+        "update audit set at = 0", "update audit set link = zeroblob(32)", "update audit set number = number + 10",
         "delete from audit", "delete from audit where number = 2",
     ])
     func databaseRefusesToChangeTheAudit(sql: String) async throws {

@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "update user set name = (select name from user u where u.id <> user.id)",
+        "update account set name = (select name from account u where u.id <> account.id)",
         "update device set handle = tags",
         "update device set tags = handle",
     ])
@@ -185,7 +185,7 @@ import Testing
 
     @Test func theHotQueriesUseTheirIndexes() async throws {
         let queries = [
-            ("select id from user where name_key = x''", "sqlite_autoindex_user_1"),
+            ("select id from account where name_key = x''", "sqlite_autoindex_account_1"),
             ("select 1 from device where platform = '' and handle_key = x'' and id <> ''", "device_by_handle"),
             ("select device from device_tag where tag = x'' and device > 0 order by device", "device_tag_by_tag"),
         ]

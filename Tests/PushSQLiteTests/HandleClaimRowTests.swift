@@ -122,7 +122,7 @@ import Testing
         let late = self.fixture.now + 3600
         while try await self.fixture.store.deleteExpired(now: late, page: 10) {}
         while try await self.fixture.store.deleteExpiredClaims(now: late, limit: 10) > 0 {}
-        for table in ["device where claims_for is not null", "confirmation", "notification", "delivery"] {
+        for table in ["device where claims_for is not null", "confirmation", "notification", "push"] {
             #expect(try await self.count(table) == 0, "\(table)")
         }
         #expect(try await self.fixture.reader.devices(ofUser: self.bob.id).count == (isConfirmed ? 1 : 0))

@@ -140,12 +140,12 @@ import Testing
             try db.execute(
                 sql: """
                     with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
-                    insert into user (name, name_key, role, password, created_at)
+                    insert into account (name, name_key, role, password, created_at)
                     select x'00', randomblob(16), 'device', '', 0 from n
                     """,
                 arguments: [count - 1]
             )
-            for user in try Int64.fetchAll(db, sql: "select id from user where name = x'00'") {
+            for user in try Int64.fetchAll(db, sql: "select id from account where name = x'00'") {
                 try db.run(
                     prepared: """
                         insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, ?, 1, 0, ?)

@@ -22,7 +22,7 @@ import Testing
 
     private func parked() async throws -> Int {
         try await self.fixture.sqlite.writer.write { db in
-            try Int.fetchOne(db, sql: "select count(*) from delivery where due_at is null and settled_at is null") ?? 0
+            try Int.fetchOne(db, sql: "select count(*) from push where due_at is null and settled_at is null") ?? 0
         }
     }
 

@@ -79,7 +79,7 @@ import Testing
             #expect(isReset)
             // The last connection of another program leaves the log to the server.
             let other = try Connection(path: fixture.sqlite.path)
-            #expect(try other.exclusively { try Int.fetchAll($0, sql: "select count(*) from user") } == [1])
+            #expect(try other.exclusively { try Int.fetchAll($0, sql: "select count(*) from account") } == [1])
             try other.close()
             #expect(fixture.store.failure == nil)
         }

@@ -79,7 +79,7 @@ import Testing
         #expect(rows["notification"]?.isEmpty == false)
         #expect(try self.rows(at: target) == rows)
         let source = try self.rows(at: self.database.path)
-        for table in ["notification", "recipient", "audit", "user", "device", "token"] {
+        for table in ["notification", "recipient", "audit", "account", "device", "token"] {
             #expect(Set(source[table] ?? []).isSuperset(of: rows[table] ?? []), "\(table)")
         }
         let store = try SQLiteStore(path: target, keyring: self.fixture.keyring)
@@ -174,7 +174,7 @@ import Testing
         let file = isVacuumed ? self.elsewhere.file("vacuumed.db") : self.backup
         let connection = try Connection(path: self.backup)
         try connection.exclusively { db in
-            try db.execute(sql: "update user set role = 'admin'")
+            try db.execute(sql: "update account set role = 'admin'")
             if isVacuumed { try db.execute(sql: "vacuum into ?", arguments: [file]) }
         }
         try connection.close()

@@ -52,7 +52,7 @@ import Testing
         try await self.fixture.fillSealed()
         let both = try self.both
         _ = try await fixture.store.replaceKeyring(Keyring(text: both), now: fixture.now)
-        let column = try #require(SealedColumn.all.first { $0.table == "user" })
+        let column = try #require(SealedColumn.all.first { $0.table == "account" })
         let vault = fixture.store.vault
         let page = try await fixture.sqlite.writer.write { try column.rewrap($0, vault, after: 0, limit: 1) }
         #expect(page.renewed == 1)
@@ -69,7 +69,7 @@ import Testing
     @Test func unreadableValueKeepsItsKeyInUse() async throws {
         try await self.fixture.fillSealed()
         try await fixture.sqlite.writer.write { db in
-            try db.execute(sql: "update user set name = (select handle from device where number = 1) where id = 1")
+            try db.execute(sql: "update account set name = (select handle from device where number = 1) where id = 1")
         }
         _ = try await fixture.store.replaceKeyring(Keyring(text: self.both), now: fixture.now)
         let result = try await fixture.store.rewrap()

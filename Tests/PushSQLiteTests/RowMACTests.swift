@@ -84,9 +84,9 @@ import Testing
     @Test func indexThatLeadsToAnotherUserIsDetected() async throws {
         try await self.execute(
             """
-            create table key as select name_key from user where id = \(self.alice.id);
-            update user set name_key = randomblob(16) where id = \(self.alice.id);
-            update user set name_key = (select name_key from key) where id = \(self.mallory.id);
+            create table key as select name_key from account where id = \(self.alice.id);
+            update account set name_key = randomblob(16) where id = \(self.alice.id);
+            update account set name_key = (select name_key from key) where id = \(self.mallory.id);
             """
         )
         await #expect(throws: StoreError.self) { try await self.fixture.reader.user(named: self.alice.name) }

@@ -40,22 +40,22 @@ import Testing
         ),
         (
             """
-            create trigger undo after update of role on user
-            begin update user set role = old.role where id = old.id; end
-            """, "not of a migration: trigger undo on user"
+            create trigger undo after update of role on account
+            begin update account set role = old.role where id = old.id; end
+            """, "not of a migration: trigger undo on account"
         ),
         (
             """
-            create trigger again after update of disabled_at on user
-            begin update user set disabled_at = null where id = old.id; end
-            """, "not of a migration: trigger again on user"
+            create trigger again after update of disabled_at on account
+            begin update account set disabled_at = null where id = old.id; end
+            """, "not of a migration: trigger again on account"
         ),
         ("create table stash (payload blob)", "not of a migration: table stash"),
         ("create view seen as select 1", "not of a migration: view seen"),
-        ("create index few on user (role)", "not of a migration: index few on user"),
+        ("create index few on account (role)", "not of a migration: index few on account"),
         ("drop index token_by_expiry", "missing: index token_by_expiry on token"),
         ("drop trigger audit_is_not_deleted", "missing: trigger audit_is_not_deleted on audit"),
-        ("alter table user add column note text", "changed: table user"),
+        ("alter table account add column note text", "changed: table account"),
         ("drop table migration", "the file is not a database of sealpost"),
     ])
     func fileWithAChangedSchemaIsRefused(change: String, reason: String) throws {

@@ -161,22 +161,85 @@ import Testing
                     """
             )
             let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('user') order by name")
-            let all = "select \(columns.joined(separator: ", ")) from user"
-            let before = try NamedRow.fetchAll(db, sql: all).map(\.description)
+            let all = "select \(columns.joined(separator: ", ")) from"
+            let before = try NamedRow.fetchAll(db, sql: "\(all) user").map(\.description)
             try Schema.prepare(db)
-            #expect(try NamedRow.fetchAll(db, sql: all).map(\.description) == before)
-            try db.execute(sql: "update user set role = 'viewer', issued_role = 'viewer', password_number = 4")
+            #expect(try NamedRow.fetchAll(db, sql: "\(all) account").map(\.description) == before)
+            try db.execute(sql: "update account set role = 'viewer', issued_role = 'viewer', password_number = 4")
             #expect(try Int.fetchOne(db, sql: "select count(*) from token") == 0)
             try db.execute(
                 sql: """
-                    insert into user (name, name_key, role, password, created_at)
+                    insert into account (name, name_key, role, password, created_at)
                     values (x'', x'00112233445566778899aabbccddeeff', 'device', '', 0)
                     """
             )
-            #expect(try Int.fetchOne(db, sql: "select max(id) from user") == 10, "the deleted user had 9")
-            try db.execute(sql: "delete from user where id = 7")
+            #expect(try Int.fetchOne(db, sql: "select max(id) from account") == 10, "the deleted user had 9")
+            try db.execute(sql: "delete from account where id = 7")
             #expect(try Int.fetchOne(db, sql: "select count(*) from usage") == 0)
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "update user set role = 'helpdesk'") }
+            #expect(throws: DatabaseError.self) { try db.execute(sql: "update account set role = 'helpdesk'") }
+        }
+    }
+
+    /// The command `backup` asks a database of an earlier version for its users, too.
+    @Test(arguments: ["M0001_initial", "M0024_administrator", "M0025_words"], [true, false])
+    func theDatabaseOfEachVersionTellsWhetherItHasUsers(newest: String, hasUsers: Bool) throws {
+        let folder = try TemporaryFolder()
+        let connection = try Connection(path: folder.file("a.db"))
+        try connection.exclusively { db in
+            try Schema.prepare(db, Migration.all.filter { $0.name <= newest })
+            let table = newest < "M0025" ? "user" : "account"
+            guard hasUsers else { return }
+            try db.execute(
+                sql: """
+                    insert into \(table) (name, name_key, role, password, created_at)
+                    values (x'', zeroblob(16), 'device', '', 0)
+                    """
+            )
+        }
+        try connection.close()
+        let database = SQLiteDatabase(path: folder.file("a.db"))
+        #expect(try database.hasUsers() == hasUsers)
+        if newest < "M0025" {
+            let error = #expect(throws: StoreError.self) { try database.countSealed(with: 1) }
+            #expect("\(try #require(error))".contains("of an earlier version"))
+        } else {
+            #expect(try database.countSealed(with: 1) == 0)
+        }
+    }
+
+    /// A foreign key and two triggers name the renamed tables; the numbers of users are not
+    /// reused, and the entries of the audit keep their links.
+    @Test func theMigrationOfTheWordsKeepsRowsTriggersAndNumbers() throws {
+        try Connection().exclusively { db in
+            try Schema.prepare(db, Migration.all.filter { $0.name < "M0025" })
+            try db.execute(
+                sql: """
+                    insert into user (id, name, name_key, role, password, created_at)
+                    values (7, x'01', zeroblob(16), 'device', '', 0), (9, x'', randomblob(16), 'device', '', 0);
+                    delete from user where id = 9;
+                    insert into device (number, id, user_id, created_at, registered_at) values (3, 'r', 7, 0, 0);
+                    insert into notification
+                        (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
+                    values (1, 7, 1, 0, 'high', 0, 0, 1);
+                    insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, 7, 1, 0, 0);
+                    insert into delivery (notification_id, device, user_id, lane, is_bulk, state)
+                    values (1, 3, 7, 'hook', 0, 'queued');
+                    insert into audit (number, at, entry, chain) values (1, 0, x'02', zeroblob(32));
+                    """
+            )
+            try Schema.prepare(db)
+            #expect(try Int.fetchOne(db, sql: "select length(link) from audit") == 32)
+            #expect(throws: DatabaseError.self) { try db.execute(sql: "update audit set link = randomblob(32)") }
+            try db.execute(sql: "delete from account where id = 7")
+            #expect(try Int.fetchOne(db, sql: "select count(*) from device") == 0)
+            #expect(try String.fetchOne(db, sql: "select state from push") == "cancelled")
+            try db.execute(
+                sql: """
+                    insert into account (name, name_key, role, password, created_at)
+                    values (x'', randomblob(16), 'device', '', 0)
+                    """
+            )
+            #expect(try Int.fetchOne(db, sql: "select id from account") == 10)
         }
     }
 

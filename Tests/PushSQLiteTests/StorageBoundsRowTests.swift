@@ -106,7 +106,7 @@ import Testing
         ),
         (
             """
-            select notification_id, lane from delivery
+            select notification_id, lane from push
             where device = 1 and settled_at is null and due_at is not null and state = 'queued' and lane <> 'fcm'
             limit 9
             """, "delivery_by_device"

@@ -92,7 +92,7 @@ import Testing
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
         let other = try await self.copyAsAKillLeavesIt()
         let program = try Connection(path: other.file("test.db"))
-        _ = try program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
+        _ = try program.read { try Int.fetchOne($0, sql: "select count(*) from account") }
         try program.close()
         #expect(!FileManager.default.fileExists(atPath: other.file("test.db-wal")))
         return other
@@ -210,7 +210,7 @@ import Testing
         }
         let sealed = try await fixture.sqlite.writer.write { db in
             try Data.fetchAll(db, sql: "select handle from device union all select tags from device")
-                + Data.fetchAll(db, sql: "select name from user where id = \(alice.id)")
+                + Data.fetchAll(db, sql: "select name from account where id = \(alice.id)")
         }
         #expect(sealed.count == 121)
         // Some devices are unregistered, retired, moved to another user, or get another handle.
@@ -267,7 +267,7 @@ import Testing
         let other = try await self.copyAsAKillLeavesIt()
         let backup = try Connection.readOnly(path: other.file("test.db"))
         let next = try backup.read { db in
-            _ = try Int.fetchOne(db, sql: "select count(*) from user")
+            _ = try Int.fetchOne(db, sql: "select count(*) from account")
             let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
             #expect(FileManager.default.contents(atPath: other.file("test.db-wal"))?.isEmpty == false)
             return next

@@ -159,7 +159,7 @@ import Testing
         try await self.writer.write {
             try $0.execute(
                 sql: """
-                    create trigger damage before update on delivery when old.device = (select number from device order by number limit 1 offset 1)
+                    create trigger damage before update on push when old.device = (select number from device order by number limit 1 offset 1)
                         and new.state = 'sending'
                     begin select raise(abort, 'damaged'); end
                     """
@@ -198,7 +198,7 @@ import Testing
         try await self.writer.write {
             try $0.execute(
                 sql: """
-                    create trigger damage before update on delivery
+                    create trigger damage before update on push
                     when old.device = (select number from device order by number limit 1 offset 1)
                     begin select raise(abort, 'damaged'); end
                     """

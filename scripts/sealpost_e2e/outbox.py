@@ -23,7 +23,7 @@ create temporary table number (n integer primary key);
 create temporary table channel (n integer primary key, url text);
 insert into number with recursive c(n) as (select 0 union all select n + 1 from c where n + 1 < :count) select n from c;
 insert into channel select key, value from json_each(:channels);
-insert into user (id, name, name_key, role, password, created_at)
+insert into account (id, name, name_key, role, password, created_at)
     select :first + n, sealed(:NAME, :first + n, 'user' || (:first + n)), hashed('user name', 'user' || (:first + n)), 'device', '', :now
     from number where n < :users;
 insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at, registered_at)
@@ -40,9 +40,9 @@ PUSHES = """
 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
     values (:id, 0, 1, 0, 'high', :seed, :now, :end);
 insert or ignore into recipient (notification_id, user_id, change, changed_at, mac) select :id, user_id, :id, :now, 0 from device;
-insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at)
     select :id, number, user_id, lane, 1, 'queued', :now from device where lane is not null;
-insert into tally (lane, state, count) select lane, 'enqueued', count(*) from delivery where notification_id = :id group by lane
+insert into tally (lane, state, count) select lane, 'enqueued', count(*) from push where notification_id = :id group by lane
     on conflict (lane, state) do update set count = count + excluded.count
 """
 # RFC 9562, section 5.8: the positions and values of version and variant.
@@ -159,7 +159,7 @@ class Outbox(rig.Rig):
         """The numbers of pushes enqueued, settled by outcome, and pending, each counted separately."""
         with self.database() as database:
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
-        pending = self.read("select count(*) from delivery where settled_at is null")
+        pending = self.read("select count(*) from push where settled_at is null")
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
 
     def post_broadcasts(self, text, lifetime):
@@ -175,12 +175,12 @@ class Outbox(rig.Rig):
         processes.wait_until(self.is_settled, seconds, what, process, pause)
 
     def is_settled(self):
-        return self.read("select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)")
+        return self.read("select not exists (select 1 from push where settled_at is null) and not exists (select 1 from fanout)")
 
 
 def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):
     """Registers devices of new users, `each_user` devices each, with these tags and the user's own."""
-    first = database.execute("select coalesce(max(id), 0) from user").fetchone()[0] + 1
+    first = database.execute("select coalesce(max(id), 0) from account").fetchone()[0] + 1
     # The last number that was ever issued: encryption binds values to their number.
     last = database.execute("select coalesce((select seq from sqlite_sequence where name = 'device'), 0)").fetchone()[0]
     run_all(

@@ -3,6 +3,7 @@
 //
 //     sqlite-posts DATABASE SCHEMA SECONDS BATCH DEVICES
 //
+// SCHEMA is the first migration, so the tables have their first names.
 // DEVICES is 1 where each post has a push that waits, else 0. Prints posts a second.
 #include <sqlite3.h>
 #include <stdio.h>

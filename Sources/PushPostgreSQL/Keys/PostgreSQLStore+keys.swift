@@ -125,7 +125,7 @@ extension PostgreSQLStore {
 
     private static let sealed =
         "select "
-        + SealedColumn.all(usersIn: "account").map { "(select count(*) from \($0.table))" }.joined(separator: " + ")
+        + SealedColumn.all.map { "(select count(*) from \($0.table))" }.joined(separator: " + ")
 
     package func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult? {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
@@ -136,7 +136,7 @@ extension PostgreSQLStore {
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
-        let columns = SealedColumn.all(usersIn: "account")
+        let columns = SealedColumn.all
         var result = try await RewrapResult(columns, page: page, passed: passed) { column, last in
             try await self.write { try await column.rewrap($0, vault, after: last, limit: page) }
         }

@@ -8,12 +8,12 @@ extension SQLiteStore {
         try await self.write(by: record) { [sealing] db in
             // The id is read before the insert, because the encryption of the name is bound to it.
             // No other process can insert a user meanwhile.
-            let last = try db.first("select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
+            let last = try db.first("select seq from sqlite_sequence where name = 'account'") { $0.integer(0) }
             let id = (last ?? 0) + 1
             let sealed = try sealing.seal(user.name.description, in: .username(id))
             return try db.run(
                 """
-                insert into user (id, name, name_key, role, apps, password, created_at, requires_encryption)
+                insert into account (id, name, name_key, role, apps, password, created_at, requires_encryption)
                 values (\(id), \(sealed), \(sealing.index.hash(user.name)), \(user.role.rawValue), \(user.apps.stored),
                     \(user.password.phc), \(now.milliseconds), \(user.requiresEncryption))
                 on conflict (name_key) do nothing
@@ -39,7 +39,7 @@ extension SQLiteStore {
 
     package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
         try await self.writer.write { [writer] db in
-            try db.run("update user set password = \(new.phc) where id = \(user.id) and password = \(old.phc)")
+            try db.run("update account set password = \(new.phc) where id = \(user.id) and password = \(old.phc)")
             writer.recordErasure()
         }
     }
@@ -59,7 +59,7 @@ extension SQLiteStore {
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
             guard try self.deleteReceived(by: id, page: page, db, now: now) < page else { return nil }
-            try db.run("delete from user where id = \(id)")
+            try db.run("delete from account where id = \(id)")
             writer.recordErasure()
             return outcome
         }
@@ -104,7 +104,7 @@ extension SQLiteStore {
     }
 
     static let otherAdministrator =
-        "select 1 from user where role = 'admin' and disabled_at is null and id <> ? limit 1"
+        "select 1 from account where role = 'admin' and disabled_at is null and id <> ? limit 1"
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)
@@ -115,7 +115,7 @@ extension SQLiteStore {
         if plan.isNews {
             try db.run(
                 """
-                update user set role = coalesce(\(change.role?.rawValue), role),
+                update account set role = coalesce(\(change.role?.rawValue), role),
                     apps = case when \(change.apps != nil) then \(change.apps?.stored) else apps end,
                     disabled_at = case \(change.isDisabled) when 1 then coalesce(disabled_at,
                         \(now.milliseconds)) when 0 then null else disabled_at end,
@@ -131,7 +131,7 @@ extension SQLiteStore {
         if let issued = change.issued?.account {
             try db.run(
                 """
-                update user set issued_to = \(issued.owner), issued_at = \(issued.issuedAt.milliseconds),
+                update account set issued_to = \(issued.owner), issued_at = \(issued.issuedAt.milliseconds),
                     issued_role = \(issued.rights.role?.rawValue), issued_apps = \(issued.storedApps),
                     issued_scopes = \(issued.rights.scopes?.description)
                 where id = \(user)
@@ -141,7 +141,7 @@ extension SQLiteStore {
         try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
         if let password = change.password {
             try db.run(
-                "update user set password = \(password.phc), password_number = password_number + 1 where id = \(user)"
+                "update account set password = \(password.phc), password_number = password_number + 1 where id = \(user)"
             )
         }
         if change.apps != nil || change.password != nil { self.writer.recordErasure() }
@@ -159,7 +159,7 @@ extension SQLiteStore {
             guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
                 return false
             }
-            try db.run("update user set tags = \(plan.sealed) where id = \(plan.user)")
+            try db.run("update account set tags = \(plan.sealed) where id = \(plan.user)")
             try db.run("delete from user_tag where user_id = \(plan.user)")
             for key in plan.keys {
                 try db.run("insert into user_tag (user_id, tag) values (\(plan.user), \(key))")

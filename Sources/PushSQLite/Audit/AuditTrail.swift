@@ -25,7 +25,7 @@ struct AuditTrail: Sendable {
         let last = try self.notes.newestAuditEntry ?? Self.last(db) ?? Self.start(db)
         let entry = try self.chain.sealed(draft, after: last)
         try db.run(
-            prepared: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)",
+            prepared: "insert into audit (number, at, entry, link) values (?, ?, ?, ?)",
             entry.link.number,
             entry.at,
             entry.entry,
@@ -41,8 +41,8 @@ struct AuditTrail: Sendable {
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
         let last = try db.first(
             prepared: """
-                select number, chain, count(*) over () from (
-                    select number, chain, at from audit order by number limit ?2)
+                select number, link, count(*) over () from (
+                    select number, link, at from audit order by number limit ?2)
                 where at < ?1 order by number desc limit 1
                 """,
             date.milliseconds,
@@ -50,14 +50,14 @@ struct AuditTrail: Sendable {
         ) { AuditLink($0) }
         guard let last else { return 0 }
         let mac = self.chain.mac(ofStart: last)
-        try db.run("update audit_start set number = \(last.number), chain = \(last.code), mac = \(mac)")
+        try db.run("update audit_start set number = \(last.number), link = \(last.code), mac = \(mac)")
         return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 
     /// The number and the hash of the entry before the first remaining entry; `nil` if somebody
     /// has changed them since `trim` stored them.
     func start(_ db: Database) throws -> AuditLink? {
-        let start = try db.first(prepared: "select number, chain, mac from audit_start") {
+        let start = try db.first(prepared: "select number, link, mac from audit_start") {
             (link: AuditLink($0), mac: $0.data(2))
         }
         guard let start else { return nil }
@@ -67,17 +67,17 @@ struct AuditTrail: Sendable {
     /// The number and the hash of the entry before the first remaining entry, without a check
     /// whether somebody has changed them.
     static func start(_ db: Database) throws -> AuditLink {
-        try db.first(prepared: "select number, chain from audit_start") { AuditLink($0) }
+        try db.first(prepared: "select number, link from audit_start") { AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())
     }
 
     /// The link of the newest entry; `nil` if the table is empty.
     static func last(_ db: Database) throws -> AuditLink? {
-        try db.first(prepared: "select number, chain from audit order by number desc limit 1") { AuditLink($0) }
+        try db.first(prepared: "select number, link from audit order by number desc limit 1") { AuditLink($0) }
     }
 }
 
 extension AuditLink {
-    /// Reads the columns `number, chain`.
+    /// Reads the columns `number, link`.
     fileprivate init(_ row: borrowing DirectRow) { self.init(number: row.integer(0), code: row.data(1)) }
 }

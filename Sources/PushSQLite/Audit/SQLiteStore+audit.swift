@@ -43,7 +43,7 @@ extension SQLiteReader {
         try self.read { db in
             try db.all(
                 """
-                select number, at, entry, chain from audit
+                select number, at, entry, link from audit
                 where number < \(number ?? .max) order by number desc limit \(limit)
                 """
             ) { try self.audit.chain.opened(SealedAuditEntry($0)) }
@@ -57,7 +57,7 @@ extension SQLiteReader {
         while true {
             let entries = try self.read { db in
                 try db.all(
-                    "select number, at, entry, chain from audit where number > \(link.number) order by number limit 1000"
+                    "select number, at, entry, link from audit where number > \(link.number) order by number limit 1000"
                 ) { try SealedAuditEntry($0) as SealedAuditEntry? }
             }
             if entries.isEmpty { return nil }

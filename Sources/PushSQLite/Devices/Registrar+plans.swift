@@ -45,7 +45,7 @@ extension Registrar {
     /// If the device's look (a push that tells it to sync) waits for a retry, makes the look due:
     /// the device may be reachable again.
     private static let makeLookDue = """
-        update delivery set due_at = ?1
+        update push set due_at = ?1
         where device = ?2 and notification_id = (select look_id from device where number = ?2)
             and state = 'queued' and attempts > 0 and due_at > ?1
         """
@@ -58,7 +58,7 @@ extension Registrar {
     }
 
     private static let moveLookPush = """
-        update delivery set device = ?2
+        update push set device = ?2
         where device = ?1 and notification_id = (select look_id from device where number = ?1) and state = 'queued'
             and (select look_id from device where number = ?2) is null
         """
@@ -115,7 +115,7 @@ extension Registrar {
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)
         try db.run(
             """
-            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at)
             values (\(push.notification.rawValue), \(claim), \(self.user), \(lane), 0, 'queued',
                 \(push.due.milliseconds))
             """

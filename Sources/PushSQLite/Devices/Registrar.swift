@@ -111,5 +111,5 @@ extension Registrar {
             select 1 from device
             where user_id = ? and handle is not null and claims_for is null and number is not ? limit ?)
         """
-    private static let name = "select name from user where id = ?"
+    private static let name = "select name from account where id = ?"
 }

@@ -8,7 +8,7 @@ extension SQLiteReader {
     package static let registeredDevice = "\(registered) and d.id = ?"
     private static let registered = """
         select \(StoredDevice.Column.list), p.accepted_at, u.name
-        from device d cross join user u on u.id = d.user_id left join device_push p on p.device = d.number
+        from device d cross join account u on u.id = d.user_id left join device_push p on p.device = d.number
         where d.retired_at is null and d.handle is not null and d.claims_for is null
         """
 
@@ -28,7 +28,7 @@ extension SQLiteReader {
     }
 
     package static let deviceOfID = """
-        select \(columns) from device d cross join user u on u.id = d.user_id
+        select \(columns) from device d cross join account u on u.id = d.user_id
         left join device_push p on p.device = d.number
         where d.number = (select coalesce(claims_for, number) from device where id = ?1)
         """
@@ -37,14 +37,14 @@ extension SQLiteReader {
         select d.device, d.user_id, null as id, null as name, d.lane, d.state as stage, d.attempts, d.reason,
             null as receipt_at, d.settled_at, d.due_at, c.claims_for
         from device c indexed by device_by_user cross join confirmation f on f.handle_key = c.handle_key
-        cross join delivery d on d.notification_id = f.notification_id and d.device = c.number
+        cross join push d on d.notification_id = f.notification_id and d.device = c.number
         where c.user_id = ?1 and c.claims_for is not null
         """
 
     private static let columns = "\(StoredDevice.Column.list), \(ListedColumn.list)"
 
     package static let allDevices = """
-        select \(columns) from device d cross join user u on u.id = d.user_id
+        select \(columns) from device d cross join account u on u.id = d.user_id
         left join device_push p on p.device = d.number
         where d.number > ?1 and d.claims_for is null order by d.number limit ?2
         """
@@ -52,7 +52,7 @@ extension SQLiteReader {
     /// Selects one user's devices by the time of their creation. Devices with the same time are in
     /// the order of their numbers, because the index has them in this order.
     package static let devicesOfOne = """
-        select \(columns) from user u cross join device d indexed by device_by_user on d.user_id = u.id
+        select \(columns) from account u cross join device d indexed by device_by_user on d.user_id = u.id
         left join device_push p on p.device = d.number
         where u.name_key = ?3 and (d.created_at, d.number) > (?4, ?1) and d.claims_for is null
         order by d.created_at, d.number limit ?2

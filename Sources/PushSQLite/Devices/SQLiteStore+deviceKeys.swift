@@ -33,7 +33,7 @@ extension SQLiteStore {
                 guard numbers.count <= limit else { return nil }
             }
             let request: SQL = """
-                select \(sql: DeviceKeyEntry.Column.list) from device d join user u on u.id = d.user_id
+                select \(sql: DeviceKeyEntry.Column.list) from device d join account u on u.id = d.user_id
                 where d.number in \(Array(numbers)) and \(audience.audience.app.hasUser)
                 order by d.number
                 """

@@ -109,7 +109,7 @@ extension SQLiteStore {
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
         try await self.writer.write { db in
             let owner = try db.first(
-                "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
+                "select u.id, u.name from device d join account u on u.id = d.user_id where d.id = \(id.description)"
             ) { try self.sealing.username($0.data(1), ofUser: $0.integer(0)) }
             guard let owner else { return false }
             // This statement runs a trigger, which cancels the device's queued pushes.

@@ -53,7 +53,7 @@ extension SQLiteStore {
 
     /// Gives a due time to all parked pushes to a device, so that searches by device find them.
     static let unpark = """
-        update delivery set due_at = ?2
+        update push set due_at = ?2
         where device = ?1 and due_at is null and settled_at is null and notification_id in (
             select notification_id from recipient indexed by recipient_by_user
             where user_id = (select user_id from device where number = ?1)
@@ -65,13 +65,13 @@ extension SQLiteStore {
     }
 
     static let isWaiting =
-        "select 1 from delivery where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1"
+        "select 1 from push where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2 limit 1"
 
     /// Selects the pushes that wait for devices, except parked ones. The due time of a push that
     /// has found its device away is its expiry.
     static let waiting = """
         select notification_id, device, due_at, (select sequence from notification where id = d.notification_id)
-        from delivery d
+        from push d
         where device in (select value from json_each(?1)) and settled_at is null and state = 'queued' and due_at > ?2
             and (due_at > ?3 or reason = '\(PushReason.away)')
         """
@@ -81,7 +81,7 @@ extension SQLiteStore {
     static let parked = """
         select d.notification_id, d.device, (select sequence from notification where id = d.notification_id), r.change
         from recipient r indexed by recipient_by_user
-        cross join delivery d on d.notification_id = r.notification_id
+        cross join push d on d.notification_id = r.notification_id
             and d.device in (select value from json_each(?1)) and d.due_at is null and d.settled_at is null
         where r.user_id = ?2 and r.change > (
             select min(coalesce(change, 0)) from json_each(?1) left join parking on device = value)
@@ -98,25 +98,25 @@ extension SQLiteStore {
 
     /// Counts all queued pushes to the user's devices, except parked ones.
     static let countOfUser = """
-        select count(*) from delivery
+        select count(*) from push
         where device in (select number from device where user_id = ?)
             and settled_at is null and due_at is not null and state = 'queued'
         """
 
     private static let makePushDue =
-        "update delivery set due_at = ?, reason = null where notification_id = ? and device = ?"
+        "update push set due_at = ?, reason = null where notification_id = ? and device = ?"
 
     /// Enqueues a page of pushes again that a stream has accepted since one of the devices
     /// accepted the notification `?4`, and whose notifications the user has not fetched. Reads no
     /// push that was accepted before that time.
     static let sendAgain = """
-        update delivery set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
+        update push set state = 'queued', due_at = \(Date.distantFuture.milliseconds),
             settled_at = null, provider_id = null where (notification_id, device) in (
-            select x.notification_id, x.device from delivery x indexed by delivery_by_stream
+            select x.notification_id, x.device from push x indexed by delivery_by_stream
             cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?2
             cross join notification n on n.id = x.notification_id
             where x.device in (select value from json_each(?1)) and x.settled_at >= (
-                    select min(settled_at) from delivery
+                    select min(settled_at) from push
                     where notification_id = ?4 and device in (select value from json_each(?1)) and state = 'accepted')
                 and x.provider_id = 'stream' and x.is_withdrawn = 0 and x.notification_id <> ?4
                 and r.fetched_at is null and r.dismissed_at is null and n.expires_at > ?3 and n.payload is not null

@@ -33,7 +33,7 @@ struct EventTriggers {
         let states = ends.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let cases = ends.map { "when '\($0.rawValue)' then \($0.code)" }.joined(separator: " ")
         return """
-            event_of_settlement after update of settled_at on main.delivery
+            event_of_settlement after update of settled_at on main.push
             when old.settled_at is null and new.settled_at is not null and new.state in (\(states))
                 and new.lane not like '%\(Lane.lookSuffix)'
             begin
@@ -50,7 +50,7 @@ struct EventTriggers {
     private var deletion: String? {
         guard self.kinds.contains(.expired) else { return nil }
         return """
-            event_of_deletion after delete on main.delivery
+            event_of_deletion after delete on main.push
             when old.settled_at is null and old.lane not like '%\(Lane.lookSuffix)'
             begin
                 insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (

@@ -50,7 +50,7 @@ extension SQLiteReader {
     private static func events(where condition: String) -> String {
         """
         select \(StoredEvent.Column.list) from event e
-        left join device v on v.number = e.device left join user u on u.id = e.user_id
+        left join device v on v.number = e.device left join account u on u.id = e.user_id
         where e.number > ?1 and \(condition) order by e.number limit ?2
         """
     }

@@ -5,8 +5,6 @@ internal import SQLite
 internal import Synchronization
 
 extension SealedColumn {
-    static let all = Self.all(usersIn: "user")
-
     /// The SQL expression for the number of the key that encrypts a value.
     private var keyNumber: SQL {
         let place = Vault.keyNumber

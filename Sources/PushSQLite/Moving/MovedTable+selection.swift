@@ -20,13 +20,12 @@ extension MovedTable {
     /// For each of these tables, the SQL that gives its rows. The rows of any other table come
     /// from the source's table of the same name.
     private static let rows = [
-        "account": "user t",
-        "user_change": "user t",
+        "user_change": "account t",
         "recipient": "recipient t left join notification n on n.id = t.notification_id",
         // A push that was being sent when the last process ended is moved as a waiting push, since
         // no process is sending it any more.
-        "push": "delivery t where t.settled_at is null",
-        "push_end": "delivery t where t.settled_at is not null",
+        "push": "push t where t.settled_at is null",
+        "push_end": "push t where t.settled_at is not null",
     ]
 
     /// The SQL for a notification's place in the order of notifications. In SQLite this is a
@@ -55,7 +54,6 @@ extension MovedTable {
         "scheduled": ["sequence": Self.sequence],
         "collapse": ["sequence": Self.sequence],
         "tally": ["writer": "0"],
-        "audit": ["link": "t.chain"],
         "event_state": ["newest": "coalesce((select max(number) from event), 0)"],
     ]
 }

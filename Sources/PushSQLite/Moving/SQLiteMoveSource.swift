@@ -70,10 +70,8 @@ package struct SQLiteMoveSource {
         try self.connection.read { db in
             var numbers: [NumberedColumn: Int64] = [:]
             for column in NumberedColumn.allCases {
-                numbers[column] = try db.first(
-                    prepared: "select seq from sqlite_sequence where name = ?",
-                    column == .account ? "user" : column.table
-                ) { $0.integer(0) }
+                let sql = "select seq from sqlite_sequence where name = ?"
+                numbers[column] = try db.first(prepared: sql, column.table) { $0.integer(0) }
             }
             return numbers
         }

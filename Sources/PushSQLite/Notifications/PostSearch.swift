@@ -30,7 +30,7 @@ struct PostSearch: PostFacts {
 
     mutating func user(withKey key: Data) throws -> NamedUser? {
         if let user = self.users[key] { return user }
-        let sql = "select id, apps, requires_encryption from user where name_key = ?"
+        let sql = "select id, apps, requires_encryption from account where name_key = ?"
         let user = try self.db.first(prepared: sql, key) {
             NamedUser(id: $0.integer(0), apps: Set(storedApps: $0.optionalText(1)), requiresEncryption: $0.flag(2))
         }

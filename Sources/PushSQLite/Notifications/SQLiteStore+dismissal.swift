@@ -126,7 +126,7 @@ extension SQLiteStore {
         return try await self.writer.write(.housekeeping) { db in
             let last = try db.first(
                 """
-                select device from delivery where notification_id = \(id.rawValue) and device > \(device)
+                select device from push where notification_id = \(id.rawValue) and device > \(device)
                 order by device limit 1 offset \(page - 1)
                 """
             ) { $0.integer(0) }

@@ -99,7 +99,7 @@ extension Pusher {
         let inserted = try db.run(
             prepared: """
                 insert into recipient (notification_id, user_id, change, changed_at, mac)
-                select ?1, ?2, ?3, ?4, ?5 where ?6 or not (select requires_encryption from user where id = ?2)
+                select ?1, ?2, ?3, ?4, ?5 where ?6 or not (select requires_encryption from account where id = ?2)
                 on conflict (notification_id, user_id) do nothing
                 """,
             target.id,

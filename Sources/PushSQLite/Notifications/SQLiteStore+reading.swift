@@ -102,7 +102,7 @@ extension SQLiteStore {
     /// pushes.
     static let pacedDevices = """
         select x.device from device d indexed by device_by_user
-        cross join delivery x on x.notification_id = ?1 and x.device = d.number
+        cross join push x on x.notification_id = ?1 and x.device = d.number
         where d.user_id = ?2 and d.retired_at is null and d.handle is not null
             and x.settled_at is null and x.reason = ?3
             and not exists (select 1 from device o where o.user_id = ?2 and o.number <> d.number

@@ -51,8 +51,8 @@ extension SQLiteStore {
         try db.run("delete from fanout where notification_id = \(id)")
         let rows = try db.all(
             """
-            delete from delivery where notification_id = \(id) and device in (
-                select device from delivery where notification_id = \(id) order by device limit \(limit))
+            delete from push where notification_id = \(id) and device in (
+                select device from push where notification_id = \(id) order by device limit \(limit))
             returning lane, settled_at, device
             """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }

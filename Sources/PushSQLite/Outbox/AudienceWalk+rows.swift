@@ -141,9 +141,9 @@ extension HashedAudience {
         return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
-    /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
+    /// The users of the audience among those rows of `account` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
-        let request: SQL = "select u.id from user u where \(range) and \(self.onUser)"
+        let request: SQL = "select u.id from account u where \(range) and \(self.onUser)"
         return try db.all(composed: request) { $0.integer(0) }
     }
 }

@@ -63,20 +63,20 @@ extension DueDelivery {
     }
 
     static let due = """
-        select notification_id, device from delivery
+        select notification_id, device from push
         where lane = ? and is_bulk = ? and state = 'queued' and due_at <= ? order by due_at limit ?
         """
 
     /// Selects a push with the facts that decide whether it is sent. `?3` is `needsAcceptance`.
     static let row = """
         select \(Column.list), \(DueNotification.Column.list), \(DueColumn.list)
-        from delivery c join device v on v.number = c.device join notification n on n.id = c.notification_id
+        from push c join device v on v.number = c.device join notification n on n.id = c.notification_id
         where c.notification_id = ?1 and c.device = ?2
         """
 
     /// Selects a newer push that waits for the same device.
     static let newer = """
-        select 1 from delivery x join notification m on m.id = x.notification_id
+        select 1 from push x join notification m on m.id = x.notification_id
         where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0
             and x.lane not like '%\(Lane.lookSuffix)'
             and x.notification_id <> ?2 and (m.sequence, m.id) > (?3, ?2)
@@ -85,7 +85,7 @@ extension DueDelivery {
 
     /// Selects another push to the same device that is being sent.
     static let underWay = """
-        select 1 from delivery
+        select 1 from push
         where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
             and lane not like '%\(Lane.lookSuffix)'
         limit 1
@@ -106,7 +106,7 @@ private enum DueColumn: Int32, SelectedColumn {
         case .unsettled:
             """
             (select count(*) from (
-                select 1 from delivery x where x.device = c.device and x.settled_at is null and x.due_at is not null
+                select 1 from push x where x.device = c.device and x.settled_at is null and x.due_at is not null
                     and x.lane not like '%\(Lane.lookSuffix)' and ?3 limit 2))
             """
         }

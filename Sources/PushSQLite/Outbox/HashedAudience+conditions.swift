@@ -17,8 +17,8 @@ extension HashedAudience {
         return "\(living) and d.platform in \(platforms.map(\.description))"
     }
 
-    /// The SQL condition on a row of `user` (alias `u`): one of the audience's expressions matches
-    /// the user's name and assigned tags. The tags of the user's devices do not matter.
+    /// The SQL condition on a row of `account` (alias `u`): one of the audience's expressions
+    /// matches the user's name and assigned tags. The tags of the user's devices do not matter.
     var onUser: SQL {
         let conditions = self.audience.expressions.map { self.condition($0, onTag: self.ofUser) }
         return "\(Self.any(conditions)) and \(self.audience.app.hasUser)"
@@ -57,7 +57,7 @@ extension HashedAudience {
 }
 
 extension AppName {
-    /// The SQL condition on a row of `user` (alias `u`): the user belongs to the app.
+    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app.
     var hasUser: SQL {
         let isListed: SQL = "instr(' ' || u.apps || ' ', \(" \(self) ")) > 0"
         return self == .usual ? "(u.apps is null or \(isListed))" : isListed

@@ -86,7 +86,7 @@ struct PushInsertion {
     private func enqueue(_ device: AudienceDevice, dueAt: Date?, isAway: Bool, _ db: Database) throws -> Bool {
         try db.run(
             prepared: """
-                insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
+                insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
                 values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
                 """,
             self.target.id,

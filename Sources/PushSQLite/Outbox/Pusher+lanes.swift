@@ -12,7 +12,7 @@ extension Pusher {
         guard let lane = lane ?? nil else { return 0 }
         let rows = try db.all(
             """
-            select notification_id, lane from delivery
+            select notification_id, lane from push
             where device = \(device) and settled_at is null and due_at is not null and state = 'queued'
                 and replace(lane, '\(sql: Lane.lookSuffix)', '') <> \(lane)
             limit \(page)
@@ -30,7 +30,7 @@ extension Pusher {
         // The old provider's retry times do not apply to the new provider.
         try db.run(
             """
-            update delivery set lane = \(new), due_at = \(now.milliseconds), attempts = 0,
+            update push set lane = \(new), due_at = \(now.milliseconds), attempts = 0,
                 reason = case is_withdrawn when 1 then reason end
             where notification_id = \(push.notification) and device = \(push.device)
             """

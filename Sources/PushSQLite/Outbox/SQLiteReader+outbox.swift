@@ -8,7 +8,7 @@ extension SQLiteReader {
         try self.read { db in
             try db.first(
                 """
-                select due_at from delivery
+                select due_at from push
                 where lane = \(lane.description) and is_bulk = \(queue.rawValue) and state = 'queued'
                     and due_at is not null
                 order by due_at limit 1
@@ -32,13 +32,13 @@ extension SQLiteReader {
     static let oldestWaiting = """
         select min(n.created_at) from (
             select * from (
-                select notification_id, due_at from delivery
+                select notification_id, due_at from push
                 where lane = ?1 and is_bulk = ?2 and state = 'queued' and due_at is not null
                 order by due_at limit ?3
             )
             union all
             select * from (
-                select notification_id, due_at from delivery
+                select notification_id, due_at from push
                 where lane = ?1 and is_bulk = ?2 and state = 'queued' and due_at is not null
                 order by due_at desc limit ?3
             )
@@ -71,7 +71,7 @@ extension SQLiteReader {
     /// Selects the first due push that meets the conditions. Because of `cross join`, SQLite scans
     /// the due pushes in their order, and stops at the first that meets them.
     static let probeSearch = """
-        select d.notification_id, d.device from delivery d cross join device v on v.number = d.device
+        select d.notification_id, d.device from push d cross join device v on v.number = d.device
         where d.lane = ?1 and d.is_bulk = ?2 and d.state = 'queued' and d.due_at <= ?3
             and (?4 is null or ?4 = exists (select 1 from device_push p where p.device = d.device))
             and v.user_id not in (select value from json_each(?5))
@@ -107,30 +107,30 @@ extension SQLiteReader {
 
     package static let deliveries = """
         select \(DeliveryColumn.list)
-        from delivery d left join device v on v.number = d.device left join user u on u.id = d.user_id
+        from push d left join device v on v.number = d.device left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
         where d.notification_id = ? and d.device > ? order by d.device limit ?
         """
 
     package static let deliveriesToUser = """
         select \(DeliveryColumn.list)
-        from device v indexed by device_by_user cross join delivery d on d.notification_id = ?1 and d.device = v.number
-        left join user u on u.id = d.user_id
+        from device v indexed by device_by_user cross join push d on d.notification_id = ?1 and d.device = v.number
+        left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
         where v.user_id = ?2 order by d.device limit ?3
         """
 
     package static let failedPushes = """
         select \(FailedColumn.selected)
-        from delivery d indexed by delivery_by_failure left join device v on v.number = d.device
-        left join user u on u.id = d.user_id
+        from push d indexed by delivery_by_failure left join device v on v.number = d.device
+        left join account u on u.id = d.user_id
         where d.state = 'failed' and d.settled_at >= ?1 and (d.settled_at, d.notification_id, d.device) < (?2, ?3, ?4)
         order by d.settled_at desc, d.notification_id desc, d.device desc limit ?5
         """
 
     package static let recipients = """
         select \(RecipientColumn.list)
-        from recipient r left join user u on u.id = r.user_id
+        from recipient r left join account u on u.id = r.user_id
         where r.notification_id = ?1 and r.user_id > ?2 order by r.user_id limit ?3
         """
 
@@ -144,7 +144,7 @@ extension SQLiteReader {
 
     package static let counts = """
         select stage, count(*), max(device) from (
-            select \(DeliveryStage.expression) as stage, d.device from delivery d
+            select \(DeliveryStage.expression) as stage, d.device from push d
             left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
             where d.notification_id = ? and d.device > ? order by d.device limit ?)
         group by stage

@@ -11,13 +11,13 @@ extension SQLiteStore {
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
         try db.run(
             """
-            update delivery set is_withdrawn = 1, reason = \(reason)
+            update push set is_withdrawn = 1, reason = \(reason)
             where settled_at is null and state = 'sending' and \(condition)
             """
         )
         let lanes = try db.all(
             """
-            update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
+            update push set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
             where settled_at is null and state = 'queued' and \(condition)
             returning lane
             """
@@ -34,7 +34,7 @@ extension Pusher {
         let (notification, device) = (push.notification, push.device)
         let lane = try db.first(
             """
-            update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
+            update push set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
             where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'queued'
             returning lane
             """
@@ -42,7 +42,7 @@ extension Pusher {
         if let lane { return self.notes.count(.cancelled, lane: lane) }
         try db.run(
             """
-            update delivery set is_withdrawn = 1, reason = \(reason)
+            update push set is_withdrawn = 1, reason = \(reason)
             where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
             """
         )
@@ -61,7 +61,7 @@ extension SQLiteStore {
                 """
                 select d.device, d.state, d.is_withdrawn, d.due_at
                 from notification n join device v on v.id = \(push.device.description)
-                join delivery d on d.notification_id = n.id and d.device = v.number
+                join push d on d.notification_id = n.id and d.device = v.number
                 where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds)
                     and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
                 """
@@ -77,7 +77,7 @@ extension SQLiteStore {
             case .hasten:
                 try db.run(
                     """
-                    update delivery set due_at = \(now.milliseconds)
+                    update push set due_at = \(now.milliseconds)
                     where notification_id = \(id) and device = \(device) and state = 'queued'
                     """
                 )

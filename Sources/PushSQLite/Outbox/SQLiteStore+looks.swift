@@ -64,7 +64,7 @@ extension SQLiteStore {
                 let waiting = try db.all(
                     """
                     select v.number, v.look_id, v.lane from device v indexed by device_by_user
-                    cross join delivery d on d.notification_id = v.look_id and d.device = v.number
+                    cross join push d on d.notification_id = v.look_id and d.device = v.number
                     where v.user_id = \(sync.subject.user) and v.session = \(sync.session) and d.state = 'queued'
                     """
                 ) {
@@ -80,7 +80,7 @@ extension SQLiteStore {
         try await self.writer.write(.housekeeping) { [pusher] db in
             let pushes = try db.all(
                 """
-                select notification_id, device from delivery indexed by delivery_by_due
+                select notification_id, device from push indexed by delivery_by_due
                 where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
                 """
             ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
@@ -117,7 +117,7 @@ extension Pusher {
         let devices = try db.all(
             """
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
-                select d.due_at from delivery d
+                select d.due_at from push d
                 where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued')
             from device v indexed by device_by_user
             where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
@@ -166,7 +166,7 @@ extension Pusher {
         let lane = Lane(stored: device.lane).ofLooks.description
         try db.run(
             """
-            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at)
             values (\(look), \(device.number), \(user), \(lane), 0, 'queued', \(dueAt.milliseconds))
             """
         )
@@ -183,14 +183,14 @@ extension Pusher {
         try self.cancel(push, reason: PushReason.replacedLook, db, now: now)
         try db.run(
             """
-            delete from delivery where notification_id = \(push.notification) and device = \(push.device)
+            delete from push where notification_id = \(push.notification) and device = \(push.device)
                 and settled_at is not null
             """
         )
         try db.run(
             """
             delete from notification where id = \(push.notification)
-                and not exists (select 1 from delivery where notification_id = \(push.notification))
+                and not exists (select 1 from push where notification_id = \(push.notification))
             """
         )
         try db.run(
@@ -198,7 +198,7 @@ extension Pusher {
             update notification set expires_at = \(now.milliseconds)
             where id = \(push.notification) and expires_at > \(now.milliseconds)
                 and not exists (
-                    select 1 from delivery where notification_id = \(push.notification) and state = 'queued')
+                    select 1 from push where notification_id = \(push.notification) and state = 'queued')
             """
         )
     }

@@ -37,7 +37,7 @@ extension SQLiteStore {
     private static func isDue(_ push: DuePush, in lane: Lane, _ db: Database, now: Date) throws -> Bool {
         try db.exists(
             """
-            select 1 from delivery
+            select 1 from push
             where notification_id = \(push.notification) and device = \(push.device) and lane = \(lane.description)
                 and state = 'queued' and due_at <= \(now.milliseconds)
             """
@@ -73,7 +73,7 @@ extension SQLiteStore {
         """
 
     static let reclaim =
-        "update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'"
+        "update push indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'"
 }
 
 /// Decides which due pushes of one lane (a provider's queue) are sent now, and leases them: marks
@@ -110,7 +110,7 @@ private struct Leasing {
             case .send:
                 try db.run(
                     prepared: """
-                        update delivery set state = 'sending', attempts = attempts + 1
+                        update push set state = 'sending', attempts = attempts + 1
                         where notification_id = ? and device = ?
                         """,
                     key.notification,
@@ -138,7 +138,7 @@ private struct Leasing {
     private func postpone(_ key: DuePush, until date: Date, _ db: Database) throws {
         try db.run(
             """
-            update delivery set state = 'queued', due_at = \(date.milliseconds), reason = \(PushReason.paced)
+            update push set state = 'queued', due_at = \(date.milliseconds), reason = \(PushReason.paced)
             where notification_id = \(key.notification) and device = \(key.device)
             """
         )
@@ -147,7 +147,7 @@ private struct Leasing {
     private func settle(_ key: DuePush, as state: TallyState, reason: String?, _ db: Database) throws {
         try db.run(
             """
-            update delivery set state = \(state.rawValue), settled_at = \(self.now.milliseconds), reason = \(reason)
+            update push set state = \(state.rawValue), settled_at = \(self.now.milliseconds), reason = \(reason)
             where notification_id = \(key.notification) and device = \(key.device)
             """
         )

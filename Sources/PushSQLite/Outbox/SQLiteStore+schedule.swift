@@ -54,7 +54,7 @@ extension SQLiteStore {
     static let firstDue = "select due_at from scheduled where is_set_aside = 0 order by due_at limit 1"
 
     private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
-        try db.first("select role, name_key, apps from user where id = \(sender) and disabled_at is null") {
+        try db.first("select role, name_key, apps from account where id = \(sender) and disabled_at is null") {
             SenderRight(role: $0.text(0), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2)))
         } ?? .nothing
     }

@@ -75,7 +75,7 @@ private struct Settling {
             select v.handle_key <> \(self.pusher.sealing.index.hash(handle))
                 or v.lane <> replace(d.lane, '\(sql: Lane.lookSuffix)', '')
             from device v
-            join delivery d on d.notification_id = \(delivery.push.notification.rawValue) and d.device = v.number
+            join push d on d.notification_id = \(delivery.push.notification.rawValue) and d.device = v.number
             where v.number = \(delivery.device) and v.retired_at is null and v.claims_for is null
             """
         ) { $0.integer(0) != 0 }
@@ -92,7 +92,7 @@ private struct Settling {
     ) throws -> String? {
         let lane = try self.db.first(
             prepared: """
-                update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
+                update push set state = ?, settled_at = ?, reason = ?, provider_id = ?
                 where notification_id = ? and device = ? and settled_at is null
                 returning lane
                 """,
@@ -111,7 +111,7 @@ private struct Settling {
         let (notification, device) = (delivery.push.notification.rawValue, delivery.device)
         let row = try self.db.first(
             """
-            update delivery set
+            update push set
                 state = case is_withdrawn when 1 then 'cancelled' else 'queued' end,
                 settled_at = case is_withdrawn when 1 then \(self.now.milliseconds) end,
                 reason = case is_withdrawn when 1 then reason else \(reason) end,

@@ -2,8 +2,7 @@ internal import Foundation
 package import PushCore
 
 extension SealedAuditEntry {
-    /// The columns of an entry, in the order that queries use. In SQLite, the column `link` has
-    /// the name `chain`.
+    /// The columns of an entry, in the order that queries use.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
     }

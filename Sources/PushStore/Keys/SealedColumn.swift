@@ -21,25 +21,23 @@ package struct SealedColumn: Sendable {
     /// number and the second number.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 
-    /// All columns with encrypted values. `users` is the name of the table of users.
-    package static func all(usersIn users: String) -> [SealedColumn] {
-        [
-            SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },
-            SealedColumn(table: users, key: "id", column: "name") { row, _ in .username(row) },
-            SealedColumn(table: users, key: "id", column: "tags") { row, _ in .userTags(row) },
-            SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
-            SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
-            SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row)
-            },
-            SealedColumn(table: "scheduled", key: "notification_id", column: "expressions") { row, _ in .scheduled(row)
-            },
-            SealedColumn(table: "audit", key: "number", column: "entry") { row, _ in .audit(row) },
-            SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
-                NotificationID(rawValue: row).map { .payload($0, sender: sender) }
-            },
-            SealedColumn(table: "notification", key: "id", column: "alert", bound: "sender_id") { row, sender in
-                NotificationID(rawValue: row).map { .alert($0, sender: sender) }
-            },
-        ]
-    }
+    /// All columns with encrypted values.
+    package static let all = [
+        SealedColumn(table: "index_secret", key: "id", column: "secret") { _, _ in .indexSecret },
+        SealedColumn(table: "account", key: "id", column: "name") { row, _ in .username(row) },
+        SealedColumn(table: "account", key: "id", column: "tags") { row, _ in .userTags(row) },
+        SealedColumn(table: "device", key: "number", column: "handle") { row, _ in .handle(row) },
+        SealedColumn(table: "device", key: "number", column: "tags") { row, _ in .tags(row) },
+        SealedColumn(table: "fanout", key: "notification_id", column: "expressions") { row, _ in .expressions(row)
+        },
+        SealedColumn(table: "scheduled", key: "notification_id", column: "expressions") { row, _ in .scheduled(row)
+        },
+        SealedColumn(table: "audit", key: "number", column: "entry") { row, _ in .audit(row) },
+        SealedColumn(table: "notification", key: "id", column: "payload", bound: "sender_id") { row, sender in
+            NotificationID(rawValue: row).map { .payload($0, sender: sender) }
+        },
+        SealedColumn(table: "notification", key: "id", column: "alert", bound: "sender_id") { row, sender in
+            NotificationID(rawValue: row).map { .alert($0, sender: sender) }
+        },
+    ]
 }

@@ -123,7 +123,7 @@ def read_for_long(site, watch):
 
     with site.reading() as database:
         database.execute("begin")
-        database.execute("select count(*) from user").fetchone()
+        database.execute("select count(*) from account").fetchone()
         with crew.Crew(*[post] * POSTERS, ends=ends):
             watch.await_firing("SealpostWriteAheadLogLong")
     # The next posts cause the next checkpoint.

@@ -82,7 +82,7 @@ def broadcast(site, sink, devices):
         outbox.add_devices(database, "apns", devices, each_user=2)
         outbox.add_devices(database, "apns", SINGLES, tags=["beta"])
         singles = database.execute(
-            "select opened(?, id, name) from user where id in (select user_id from device join device_tag on device = number "
+            "select opened(?, id, name) from account where id in (select user_id from device join device_tag on device = number "
             "where tag = hashed('device tag', 'beta'))", [sealing.NAME]
         ).fetchall()
         database.execute("pragma wal_checkpoint(truncate)")
@@ -116,7 +116,7 @@ def single_latency(site, connection, daemon, user):
     """Seconds from the post of a notification to its settlement."""
     start = outbox.milliseconds()
     id = api.post(connection, {"Payload": "news", "To": [user]})
-    query = "select max(settled_at), count(settled_at) from delivery where notification_id = ?"
+    query = "select max(settled_at), count(settled_at) from push where notification_id = ?"
     with site.database() as database:
         ask = lambda: database.execute(query, [id]).fetchone()
         processes.wait_until(lambda: ask()[1] == 1, 60, "a single notification", daemon, pause=0.01)

@@ -24,10 +24,10 @@ create index on notification (expires_at);
 create table recipient (notification_id bigint references notification, user_id bigint, change bigint not null,
     changed_at bigint not null, seal bigint not null, primary key (notification_id, user_id));
 create unique index on recipient (user_id, change, notification_id);
-create table delivery (notification_id bigint references notification, device bigint, lane text not null,
+create table push (notification_id bigint references notification, device bigint, lane text not null,
     state text not null, due_at bigint not null, primary key (notification_id, device));
-create index on delivery (lane, due_at) where state = 'queued';
-create table audit (number bigserial primary key, at bigint not null, entry bytea not null, chain bytea not null);
+create index on push (lane, due_at) where state = 'queued';
+create table audit (number bigserial primary key, at bigint not null, entry bytea not null, link bytea not null);
 """
 POST = """
 \\set id random(1, 9000000000000000)
@@ -35,8 +35,8 @@ POST = """
 begin;
 insert into notification values (:id, :user, 0, :id, 1, 2, decode(repeat('00', 60), 'hex'));
 insert into recipient values (:id, :user, :id, 1, :id);
-insert into delivery values (:id, :user, 'stream', 'queued', 1);
-insert into audit (at, entry, chain) values (1, decode(repeat('00', 120), 'hex'), decode(repeat('00', 32), 'hex'));
+insert into push values (:id, :user, 'stream', 'queued', 1);
+insert into audit (at, entry, link) values (1, decode(repeat('00', 120), 'hex'), decode(repeat('00', 32), 'hex'));
 commit;
 """
 # A script of wrk: each connection loops over the users.

@@ -26,7 +26,7 @@ select randomblob(32), 'spt_' || lower(hex(randomblob(4))) || printf('%06x', num
 from device where id like 'apns-%'
 """
 SETTLED = """
-update delivery set state = case {cases} else state end, attempts = 1,
+update push set state = case {cases} else state end, attempts = 1,
     reason = case when device % 1000 between 900 and 949 then 'BadDeviceToken' end,
     settled_at = case when device % 1000 < {last} then ?2 end, due_at = case when device % 1000 < {last} then null else due_at end
 where notification_id = ?1
@@ -73,7 +73,7 @@ def fill(site, devices):
             database.execute(SETTLED.format(cases=" ".join(shares), last=last), [id, now])
             database.execute("update recipient set fetched_at = ?2 where notification_id = ?1 and user_id % 3 = 0", [id, now])
             database.execute(
-                "insert into tally (lane, state, count) select lane, state, count(*) from delivery where settled_at is not null group by 1, 2"
+                "insert into tally (lane, state, count) select lane, state, count(*) from push where settled_at is not null group by 1, 2"
             )
         database.execute("pragma wal_checkpoint(truncate)")
     return id

@@ -16,7 +16,7 @@ SIZES = {"10^3": (1000, 1000), "10^5": (100_000, 30_000), "10^7": (10_000_000, 1
 RATIO, COLLAPSE_RATIO = 1.25, 1.2
 
 FILL = """
-insert into user (name, name_key, role, password, created_at)
+insert into account (name, name_key, role, password, created_at)
     select zeroblob(40), randomblob(16), 'device', '', 0 from number where n <= :devices;
 insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
     select randomblob(32), 'x' || n, n + 2, 0, 'fetch', :now, :now + 100000000, 0 from number where n <= :devices;
@@ -30,7 +30,7 @@ insert into notification (id, sender_id, is_stored_by_clients, is_read_once, pri
     select n * 200, 1, 1, 0, 'high', n, n, :now, :now + 100000000 + n, zeroblob(60) from number;
 insert into recipient (notification_id, user_id, change, changed_at, mac)
     select n * 200, n % :devices + 3, n, :now, 0 from number;
-insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at, settled_at)
+insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, settled_at)
     select n * 200, n % :devices + 1, n % :devices + 3, 'apns', 0, case when n <= :queued then 'queued' else 'accepted' end,
         :now, case when n <= :queued then null else :now end
     from number;
@@ -205,8 +205,8 @@ def starts(sites, rounds=3):
             with site.database() as database:
                 database.execute(
                     """
-                    update delivery set state = 'sending' where (notification_id, device) in (
-                        select notification_id, device from delivery where state = 'queued' and lane = 'apns' limit 1000)
+                    update push set state = 'sending' where (notification_id, device) in (
+                        select notification_id, device from push where state = 'queued' and lane = 'apns' limit 1000)
                     """
                 )
             start = time.monotonic()

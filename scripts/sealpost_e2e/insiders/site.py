@@ -84,7 +84,7 @@ class Site(outbox.Outbox):
 
     def is_reached(self):
         """Whether every push has ended but those to the stream, which is not always open."""
-        return self.read("select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')")
+        return self.read("select not exists (select 1 from push where settled_at is null and lane <> 'stream')")
 
     def settle(self, name, lane):
         """Creates an honest user with a device. Returns its id, its handle and the `Authorization` field."""

@@ -102,7 +102,7 @@ def read_rows(site, handles):
     with site.database() as database:
         query = """
             select d.state, d.lane, d.notification_id, d.device, n.seed
-            from delivery d join notification n on n.id = d.notification_id
+            from push d join notification n on n.id = d.notification_id
             """
         for state, lane, notification, device, seed in database.execute(query):
             rows[state] += 1
@@ -119,5 +119,5 @@ def lose_one(site):
     lines.remove(next(line for line in lines if line.split()[3] == "200"))
     log.write_text("".join(lines))
     with site.database() as database:
-        database.execute("update delivery set state = 'failed' where (notification_id, device) in "
-            "(select notification_id, device from delivery where state = 'accepted' limit 1)")
+        database.execute("update push set state = 'failed' where (notification_id, device) in "
+            "(select notification_id, device from push where state = 'accepted' limit 1)")

@@ -60,9 +60,9 @@ def crash(site, count, devices, instants):
             time.sleep(instants.uniform(0, 2 * share))
         processes.kill(process)
         with site.database() as database:
-            met = [row[0] for row in database.execute("select device from delivery where settled_at is null and state = 'sending'")]
+            met = [row[0] for row in database.execute("select device from push where settled_at is null and state = 'sending'")]
         in_walk += site.read("select count(*) from fanout")
-        left = devices - site.read("select count(*) from delivery where settled_at is not null")
+        left = devices - site.read("select count(*) from push where settled_at is not null")
         under_way.update(met)
         most = max(most, len(met))
         require(left, f"the broadcast was at its end after {number + 1} kills: the rate is too high")

@@ -96,7 +96,7 @@ def expect(site, times):
 
 def await_tries(site, daemon):
     """Waits until the daemon has tried a push of each platform."""
-    query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
+    query = "select count(distinct lane) from push where settled_at is null and attempts > 0"
     processes.wait_until(lambda: site.read(query) == 3, 60, "a try of each platform", daemon)
 
 

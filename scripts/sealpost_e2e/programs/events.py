@@ -148,7 +148,7 @@ def compare(site, book):
     missing = tally["enqueued"] - len(book.ends)
     other = 0
     with site.database() as database:
-        query = "select d.notification_id, v.id, d.state from delivery d join device v on v.number = d.device"
+        query = "select d.notification_id, v.id, d.state from push d join device v on v.number = d.device"
         for notification, device, state in database.execute(query):
             push = notification << 32 | book.devices.get(device, 0xFFFFFFFF)
             other += book.ends.get(push) != Book.KINDS.index(state)
