@@ -14,9 +14,9 @@ extension SQLiteStore {
     ) async throws -> MarkOutcome {
         try await self.writer.write { db in
             let old = try Self.state(of: id, for: user, db, now: now)?.mark
-            if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
-            try self.set(mark, of: id, for: user, db, now: now)
-            return .marked
+            let (outcome, isChange) = mark.decide(replacing: old, ifStill: expected)
+            if isChange { try self.set(mark, of: id, for: user, db, now: now) }
+            return outcome
         }
     }
 

@@ -66,9 +66,8 @@ extension SQLiteStore {
                     and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
                 """
             ) { (device: $0.integer(0), standing: Self.standing($0)) }
-            guard let found else { return .missing }
-            let outcome = change.outcome(for: found.standing, now: now)
-            guard outcome == .done else { return outcome }
+            let outcome = change.outcome(for: found?.standing, now: now)
+            guard outcome == .done, let found else { return outcome }
             let (id, device) = (push.notification.rawValue, found.device)
             switch change {
             case .cancel:
@@ -82,7 +81,7 @@ extension SQLiteStore {
                     """
                 )
             }
-            return .done
+            return outcome
         }
     }
 
