@@ -40,19 +40,6 @@ package struct RecipientState: Sendable, Hashable {
     package func mayDismiss(ifStill expected: ReadMark?) -> Bool {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
-
-    var taking: TakeOutcome {
-        // If a user has dismissed the notification without fetching it, the user has never had the
-        // payload.
-        if self.isReadOnce, self.isDismissed { return self.isFetched ? .takenBefore : .missing }
-        guard self.mark != nil else { return .missing }
-        guard self.isReadOnce else { return .notReadOnce }
-        return self.leasedUntil == nil ? .notFetched : .taken
-    }
-
-    func leased(_ now: Date) -> PayloadLease {
-        self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
-    }
 }
 
 /// Decisions about a notification that may have expired, for a user who may be no recipient. In
@@ -60,10 +47,21 @@ package struct RecipientState: Sendable, Hashable {
 extension RecipientState? {
     /// The outcome of a confirmation that the recipient has the payload. If it is `taken`, the
     /// store must end the lease.
-    package var taking: TakeOutcome { self?.taking ?? .missing }
+    package var taking: TakeOutcome {
+        guard let state = self else { return .missing }
+        // If a user has dismissed the notification without fetching it, the user has never had the
+        // payload.
+        if state.isReadOnce, state.isDismissed { return state.isFetched ? .takenBefore : .missing }
+        guard state.mark != nil else { return .missing }
+        guard state.isReadOnce else { return .notReadOnce }
+        return state.leasedUntil == nil ? .notFetched : .taken
+    }
 
     /// The result of `NotificationStore.lease` if the store could not begin a lease.
-    package func leased(_ now: Date) -> PayloadLease { self?.leased(now) ?? .refused }
+    package func leased(_ now: Date) -> PayloadLease {
+        guard let state = self, state.hasPayload, let end = state.leasedUntil else { return .refused }
+        return end > now ? .held : .refused
+    }
 }
 
 extension RecipientState {
