@@ -81,6 +81,7 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.M0024_administrator_sql, as: UTF8.self)
         ),
         Migration(name: "M0025_words", sql: String(decoding: PackageResources.M0025_words_sql, as: UTF8.self)),
+        Migration(name: "M0026_triggers", sql: String(decoding: PackageResources.M0026_triggers_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.

@@ -115,18 +115,4 @@ import Testing
         #expect(scans.isEmpty, "\(query.name): \(plan)")
         for index in query.indexes { #expect(plan.contains { $0.contains(index) }, "\(query.name): \(plan)") }
     }
-
-    /// A broadcast to the user may have very many pushes, of which few are the user's. The
-    /// deletion must not read all of them.
-    @Test func theDeletionOfAUserLooksUpEachOfItsPushes() async throws {
-        let fixture = try StoreFixture()
-        let plan = try await fixture.sqlite.writer.write { db in
-            let query = "select sql from sqlite_schema where name = 'parking_ends_with_user'"
-            let trigger = try #require(try db.first(prepared: query) { $0.text(0) })
-            let update = try #require(trigger.split(separator: "begin").last?.split(separator: ";").first)
-            return try db.plan(of: update.replacing("old.id", with: "?1").description)
-        }
-        await fixture.store.close()
-        #expect(plan.contains { $0.contains("PRIMARY KEY (notification_id=? AND device=?)") }, "\(plan)")
-    }
 }

@@ -155,8 +155,6 @@ import Testing
                     insert into user (id, name, name_key, role, password, created_at)
                     values (9, x'', x'00112233445566778899aabbccddeeff', 'device', '', 0);
                     delete from user where id = 9;
-                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
-                    values (zeroblob(32), 'spt_12345678', 7, 1, 'fetch', 0, 1, 71);
                     insert into usage (user_id, notifications, bytes) values (7, 1, 1)
                     """
             )
@@ -165,8 +163,7 @@ import Testing
             let before = try NamedRow.fetchAll(db, sql: "\(all) user").map(\.description)
             try Schema.prepare(db)
             #expect(try NamedRow.fetchAll(db, sql: "\(all) account").map(\.description) == before)
-            try db.execute(sql: "update account set role = 'viewer', issued_role = 'viewer', password_number = 4")
-            #expect(try Int.fetchOne(db, sql: "select count(*) from token") == 0)
+            try db.execute(sql: "update account set role = 'viewer', issued_role = 'viewer'")
             try db.execute(
                 sql: """
                     insert into account (name, name_key, role, password, created_at)
@@ -207,7 +204,7 @@ import Testing
         }
     }
 
-    /// A foreign key and two triggers name the renamed tables; the numbers of users are not
+    /// A foreign key and a trigger name the renamed tables; the numbers of users are not
     /// reused, and the entries of the audit keep their links.
     @Test func theMigrationOfTheWordsKeepsRowsTriggersAndNumbers() throws {
         try Connection().exclusively { db in
@@ -222,8 +219,8 @@ import Testing
                         (id, sender_id, is_stored_by_clients, is_read_once, priority, seed, created_at, expires_at)
                     values (1, 7, 1, 0, 'high', 0, 0, 1);
                     insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, 7, 1, 0, 0);
-                    insert into delivery (notification_id, device, user_id, lane, is_bulk, state)
-                    values (1, 3, 7, 'hook', 0, 'queued');
+                    insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+                    values (1, 3, 7, 'hook', 0, 'queued', 0);
                     insert into audit (number, at, entry, chain) values (1, 0, x'02', zeroblob(32));
                     """
             )

@@ -101,7 +101,7 @@ import Testing
         (
             """
             select number from device where user_id = (select user_id from device where number = 1)
-                and retired_at is not null order by retired_at desc limit -1 offset 100
+                and retired_at is not null order by \(StoredDevice.tombstoneOrder) limit -1 offset 100
             """, "device_by_retirement"
         ),
         (

@@ -46,6 +46,19 @@ import Testing
         #expect(try await store.requestRegistration(ofUser: bob.id, handle: handle, now: fixture.now) != id)
     }
 
+    /// All devices retire at the same time; the first of them was issued first.
+    @Test func theFirstRetiredDeviceBeyondTheLimitLosesItsRow() async throws {
+        let alice = try await fixture.addUser("alice")
+        var ids: [RegistrationID] = []
+        for _ in 0..<StoredDevice.tombstoneLimit + 2 {
+            ids.append(try await fixture.addDevice(of: alice, handle: "abc"))
+        }
+        for (id, reason) in zip(ids, [RegistrationDecision.notIssued, RegistrationDecision.registeredAgain]) {
+            let outcome = try await store.register(registration("abc"), as: id, for: alice, now: fixture.now)
+            #expect(outcome == .gone(reason: reason))
+        }
+    }
+
     @Test func requestForAnIDRemovesDuplicatesOfItsHandle() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, platform: "apns", handle: "abc")

@@ -97,18 +97,20 @@ import Testing
     }
 
     @Test(arguments: [
-        (TimeInterval?.none, false, false, Pace.send), (-60, false, false, .send),
-        (-59, false, false, .wait(until: Self.now + 1)), (nil, true, false, .replace), (-59, true, true, .replace),
-        (nil, false, true, .wait(until: Self.now + 60)),
+        (TimeInterval?.some(60), TimeInterval?.none, false, false, Pace.send), (60, -60, false, false, .send),
+        (60, -59, false, false, .wait(until: Self.now + 1)), (60, nil, true, false, .replace),
+        (60, -59, true, true, .replace), (60, nil, false, true, .wait(until: Self.now + 60)),
+        (nil, -1, true, true, .send),
     ])
     func deviceGetsOnlyTheNewestPushOfAnInterval(
+        interval: TimeInterval?,
         accepted: TimeInterval?,
         hasNewer: Bool,
         isAnotherUnderWay: Bool,
         pace: Pace
     ) {
         let decided = Pace.decide(
-            60,
+            interval,
             acceptedAt: accepted.map { Self.now + $0 },
             hasNewer: hasNewer,
             isAnotherUnderWay: isAnotherUnderWay,

@@ -86,7 +86,7 @@ import Testing
         while let plan = try posting.next(&facts) {
             plans.append(plan)
             let isTaken = taken.contains(plan.post.id.rawValue)
-            posting.end(plan, isTaken ? .idTaken : .stored(Reach(recipients: plan.recipients.count, pushes: 0)))
+            posting.end(plan, isTaken ? nil : (Reach(recipients: plan.recipients.count, pushes: 0), true))
         }
         return plans
     }

@@ -2,8 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// Texts and numbers that the SQLite and the PostgreSQL store need must be in `PushStore`, and not
-/// twice in the sources of the stores.
+/// The decisions, texts and numbers that the SQLite and the PostgreSQL store need must be in
+/// `PushStore`, and not twice in the sources of the stores.
 @Suite(.timeLimit(.minutes(5))) struct StoreDuplicationTests {
     @Test func noTextStandsInBothStores() throws {
         let texts = try Self.inBoth { Self.texts(in: $0) }
@@ -11,24 +11,120 @@ import Testing
     }
 
     @Test func noNumberStandsInBothStores() throws {
-        let numbers = try Self.inBoth { source in
-            source.matches(of: /static (?:let|var) (\w+)[^\n=]*= ([\d_.]+|(?:Duration)?\.\w+\([\d_.]+\))/)
-                .map { "\($0.1) = \($0.2)" }
-        }
+        let numbers = try Self.inBoth(Self.numbers)
         #expect(numbers.isEmpty, "move it to PushStore")
+    }
+
+    @Test(arguments: [
+        ("let mostTags = 60", ["mostTags = 60"]), ("    private static let page: Int = 2_000", ["page = 2_000"]),
+        ("static let pause = Duration.seconds(5)", ["pause = Duration.seconds(5)"]),
+        ("var count = 0", []), ("let count = 0", []), ("let end = start + 60", []),
+    ])
+    func constantsCountInEachScope(source: String, numbers: [String]) {
+        #expect(Self.numbers(in: source) == numbers)
+    }
+
+    /// Places of the stores that make a case of an outcome, with the reason.
+    private static let allowed = [
+        "SQLiteStore+leases.swift: granted": "the statement that begins a lease checks the facts itself",
+        "PostgreSQLStore+leases.swift: granted": "the statement that begins a lease checks the facts itself",
+        "Leasing.swift: send": "without a minimum interval, the store reads no facts for `Pace`",
+        "SQLiteStore+reading.swift: read": "a mark that is stored, and the mark that `markRead` sets",
+        "SQLiteStore+reading.swift: unread": "a mark that is stored",
+        "PostgreSQLStore+reading.swift: read": "a mark that is stored, and the mark that `markRead` sets",
+        "PostgreSQLStore+reading.swift: unread": "a mark that is stored",
+    ]
+
+    @Test func onlyPushStoreMakesOutcomes() throws {
+        let outcomes = Self.outcomes(in: try Repository.files(under: "Sources/PushStore", ending: ".swift").map(\.text))
+        for name in ["PostOutcome", "RegisterOutcome", "UserChange", "Decision"] { #expect(outcomes[name] != nil) }
+        let made = try ["Sources/PushSQLite", "Sources/PushPostgreSQL"].flatMap { folder in
+            try Repository.files(under: folder, ending: ".swift").flatMap { file in
+                Self.made(outcomes, in: file.text).map { "\(file.name): \($0)" }
+            }
+        }
+        #expect(Set(made).subtracting(Self.allowed.keys).sorted() == [], "decide it in PushStore")
+        #expect(Set(Self.allowed.keys).subtracting(made).sorted() == [], "remove it from `allowed`")
+    }
+
+    @Test(arguments: [
+        ("if account.tags.count > mostTags { return .missing }", ["missing"]),
+        ("return UserChange.missing", ["missing"]),
+        ("isLast ? .lastAdministrator : outcome", ["lastAdministrator"]), ("found ?? .missing", ["missing"]),
+        ("guard outcome == .missing else { return outcome }", []), ("case .missing, .lastAdministrator: return", []),
+        ("if case .missing = outcome { return }", []), ("return ServerState.missing", []), ("entry.missing", []),
+        ("// return .missing", []), ("return .missing(name)", []),
+        ("private enum Step {\n    case missing\n}\n.missing", []),
+    ])
+    func aMadeCaseIsFound(source: String, cases: [String]) {
+        let declared = "package enum UserChange: Sendable {\n    case missing\n    case lastAdministrator\n}\n"
+        let deciding = "package func deletion(of account: StoredAccount?) -> UserChange {\n"
+        #expect(Self.made(Self.outcomes(in: [declared, deciding]), in: source) == cases)
     }
 
     @Test(arguments: [
         (#"throw StoreError.failed(reason: "there is no row \(id)")"#, true),
         (#"query("select a from b where c")"#, false),
         (#"case .app: "n.app is not null""#, false), (#"return "\(first) \(second)""#, false),
-        (#""device_by_user""#, false),
+        (#""device_by_user""#, false), (#"reason: "and the limit = 60""#, true),
     ])
     func onlyTextsThatAreNoSQLCount(source: String, isText: Bool) {
         #expect(Self.texts(in: source).isEmpty == !isText)
     }
 
     // MARK: - Private
+
+    /// The cases of the enumerations that decisions return, by the enumerations' names. A case
+    /// with values ends in `(`.
+    private static func outcomes(in sources: [String]) -> [String: Set<String>] {
+        let returned = sources.flatMap { source in
+            source.matches(
+                of: /(?m)^ *(?:\)|package ).*(?:->|\bvar \w+:) \(?(?:outcome: )?(?:\w+\.)?(\w+)\b[^\n]*\{/
+            ).map { String($0.1) }
+        }
+        let cases = sources.reduce(into: [:]) { $0.merge(Self.cases(in: $1)) { $0.union($1) } }
+        return cases.filter { returned.contains($0.key) }
+    }
+
+    /// The cases of the enumerations that a source declares, except errors.
+    private static func cases(in source: String) -> [String: Set<String>] {
+        let enums = source.matches(of: /(?ms)^( *)(?:\w+ )*enum (\w+)(?!\w*: Error)\b.*?\n\1\}/)
+        let found = enums.map { found in
+            let lines = found.0.matches(of: /(?m)^\s*case ((?!let\b|nil\b)\w.*)$/)
+            let names = lines.flatMap { line in
+                line.1.replacing(/\([^()]*\)/, with: "(").split(separator: ",").compactMap {
+                    $0.firstMatch(of: /\w+\(?/).map { String($0.0) }
+                }
+            }
+            return (String(found.2), Set(names))
+        }
+        return Dictionary(found) { $0.union($1) }
+    }
+
+    /// The names of the cases of `outcomes` that a source makes. Comparisons and patterns make
+    /// none, and neither do enumerations of the source itself.
+    private static func made(_ outcomes: [String: Set<String>], in source: String) -> [String] {
+        let all = outcomes.values.reduce(Set()) { $0.union($1) }
+        let own = Self.cases(in: source).values.reduce(Set()) { $0.union($1) }
+        return source.split(separator: "\n").filter { !$0.contains(/^\s*\/\//) }.flatMap { line in
+            line.matches(of: /\.(\w+\(?)/).compactMap { found -> String? in
+                let name = String(found.1)
+                guard all.contains(name) else { return nil }
+                let before = line[..<found.range.lowerBound]
+                let type = before.firstMatch(of: /\w+$/).map { String($0.0) }
+                let cases = type.map { outcomes[$0] ?? [] } ?? all.subtracting(own)
+                let isNoValue = before.contains(/(?:[=!]=|\bon:) *\w*$|[)\]?}!">\\]$|\bcase\b[^:=]*$/)
+                return cases.contains(name) && !isNoValue ? name.replacing("(", with: "") : nil
+            }
+        }
+    }
+
+    /// The constants whose value is a number, except the zeros with which counts begin.
+    private static func numbers(in source: String) -> [String] {
+        source.matches(
+            of: /(?m)\b(?:let|var) (\w+)(?:: [\w.]+)? = ((?:\w*\.\w+\()?([\d_.]*[1-9][\d_.]*)\)?)\s*$/
+        ).map { "\($0.1) = \($0.2)" }
+    }
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {
         let found = try ["Sources/PushSQLite", "Sources/PushPostgreSQL"].map { folder in
@@ -45,8 +141,7 @@ import Testing
         let long = source.matches(of: /(?s)"""\n(.*?)"""/).map { String($0.1) }
         let short = source.replacing(/(?s)"""\n.*?"""/, with: "").matches(of: /"((?:[^"\\\n]|\\.)*)"/)
             .map { String($0.1) }
-        let sql =
-            /^\s*(?:select|insert|update|delete from|case|where|and|or|order by|with \w+ as)\b|^\(|is (?:not )?null|=/
+        let sql = /^\s*(?:select|insert|update|delete from|case|where|order by|with \w+ as)\b|^\(|is (?:not )?null/
         return (long + short).filter { text in
             let words = text.replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "").split(whereSeparator: \.isWhitespace)
             return words.count > 1 && words.joined(separator: " ").count >= 12 && !text.contains(sql)

@@ -29,12 +29,12 @@ struct Registrar {
         while true {
             switch try facts.next(decide) {
             case .read(let question): try await self.read(question, into: &facts)
-            case .end(let outcome): return .end(outcome)
-            case .register(let plan): return .registered(plan.device, moved: try await self.write(plan))
-            case .claim(let plan, let outcome, let other): return .end(try await self.write(plan) ? outcome : other)
+            case .end(let outcome): return .init(outcome)
+            case .register(let plan): return .init(plan, moved: try await self.write(plan))
+            case .claim(let plan, let outcome, let other): return .init(try await self.write(plan) ? outcome : other)
             case .countFailure(let key, let outcome):
                 _ = try await self.tx.query(Self.countFailure, key, HandleClaim.attempts)
-                return .end(outcome)
+                return .init(outcome)
             }
         }
     }

@@ -68,7 +68,7 @@ extension WriteTransaction {
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (
             select number from device where user_id = $2 and retired_at is not null
-            order by retired_at desc, number desc offset $3)
+            order by \(StoredDevice.tombstoneOrder) offset $3)
         select number from device where claims_for = any($1::bigint[]) union all select number from old
         """
 

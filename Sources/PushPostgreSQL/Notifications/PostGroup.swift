@@ -152,11 +152,11 @@ struct PostGroup {
                 let devices = plan.index == 0 ? first : self.devices(of: plan.post, member)
                 let post = try self.choose(plan, of: place, devices)
                 chosen.append(post)
-                postings[place].end(plan, self.record(post, post.reach ?? .none, hasWork: post.isDue))
+                self.end(post, (post.reach ?? .none, post.isDue), &postings)
             }
         }
         for (post, made) in try await self.insert(chosen) {
-            postings[post.place].end(post.plan, self.record(post, made.reach, hasWork: made.hasWork))
+            self.end(post, made, &postings)
         }
         try self.facts.keys.write(self.tx)
         for record in postings.flatMap(\.records).merged { self.tx.append(record) }
@@ -202,10 +202,10 @@ struct PostGroup {
         )
     }
 
-    /// Records the outcome of a post, also for its idempotency keys.
-    private mutating func record(_ post: Chosen, _ reach: Reach, hasWork: Bool) -> PostOutcome {
-        for request in post.plan.requests { self.facts.keys.record(request, of: post.notification, reach) }
-        return .stored(reach, hasWork: hasWork)
+    /// Records the reach of a post, also for its idempotency keys.
+    private mutating func end(_ post: Chosen, _ made: (reach: Reach, hasWork: Bool), _ postings: inout [Posting]) {
+        for request in post.plan.requests { self.facts.keys.record(request, of: post.notification, made.reach) }
+        postings[post.place].end(post.plan, made)
     }
 
     /// Inserts the posts. If all devices are known, the insertion happens in the same round trip

@@ -16,7 +16,7 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let row = try await tx.query(Self.leasePayload, id.rawValue, user, end.milliseconds, now.milliseconds).first
             guard let row, try row.boolean(1) else {
-                return try await tx.state(of: id, for: user, now: now)?.leased(now) ?? .refused
+                return try await tx.state(of: id, for: user, now: now).leased(now)
             }
             if try row.boolean(2) { tx.record(.collected(id.rawValue, by: user, at: now, sender: try row.integer(0))) }
             if let record { tx.append(record) }
@@ -48,18 +48,18 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write { tx in
-            let first = try await tx.state(of: id, for: user, now: now)?.taking ?? .missing
+            let first = try await tx.state(of: id, for: user, now: now).taking
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
             // Another transaction may have ended the lease before this transaction locked the
             // user's row.
-            let outcome = try await tx.state(of: id, for: user, now: now)?.taking ?? .missing
+            let outcome = try await tx.state(of: id, for: user, now: now).taking
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(id.rawValue, user)
             _ = try await tx.hide([recipient], numbers, reason: PushReason.taken, now: now)
             try await tx.recordTaken([recipient])
             if let record { tx.append(record) }
-            return .taken
+            return outcome
         }
     }
 

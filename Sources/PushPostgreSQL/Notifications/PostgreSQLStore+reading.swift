@@ -12,16 +12,17 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> MarkOutcome {
         let old = try await self.marks([id.rawValue], of: user, now: now).first?.mark
-        if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+        let (outcome, isChange) = mark.decide(replacing: old, ifStill: expected)
+        guard isChange else { return outcome }
         let marked = try await self.write { tx in
             // `changes` locks the user's counter of changes. From here on, no other transaction
             // changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
             return try await tx.mark([id.rawValue], as: mark, by: user, from: numbers, now: now)
         }
-        if marked.contains(id.rawValue) { return .marked }
-        let present = try await self.marks([id.rawValue], of: user, now: now).first?.mark
-        return mark.outcome(replacing: present, ifStill: expected) ?? .missing
+        if marked.contains(id.rawValue) { return outcome }
+        // Another transaction has changed the row since the read.
+        return try await self.mark(id, as: mark, by: user, ifStill: expected, now: now)
     }
 
     package func markRead(

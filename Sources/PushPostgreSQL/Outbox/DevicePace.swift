@@ -53,10 +53,9 @@ struct DevicePace {
     mutating func decide(_ delivery: DueDelivery, now: Date) -> Pace? {
         let device = delivery.key.device
         guard let facts = self.facts[delivery.key] else { return nil }
-        guard let interval = self.interval else { return .send }
         let hasNewer = (self.open[device] ?? []).contains { !$0.isCancelled && delivery.isOlder(than: $0) }
         let pace = Pace.decide(
-            interval,
+            self.interval,
             acceptedAt: facts.acceptedAt,
             hasNewer: facts.hasNewer || hasNewer,
             isAnotherUnderWay: facts.isAnotherUnderWay || self.sent.contains(device),

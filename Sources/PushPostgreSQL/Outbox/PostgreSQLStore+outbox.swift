@@ -146,11 +146,10 @@ extension PostgreSQLStore {
     ) async throws -> PushChangeOutcome {
         try await self.write { [membership] tx in
             let (id, name) = (push.notification.rawValue, push.device.description)
-            guard let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first else {
-                return .missing
+            let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first?.integer(0)
+            guard let device = number, let (standing, lane) = try await tx.standing(id, device: device) else {
+                return change.outcome(for: nil, now: now)
             }
-            let device = try number.integer(0)
-            guard let (standing, lane) = try await tx.standing(id, device: device) else { return .missing }
             let outcome = change.outcome(for: standing, now: now)
             guard outcome == .done else { return outcome }
             switch change {
@@ -164,7 +163,7 @@ extension PostgreSQLStore {
                 tx.afterCommit { membership.announce(workIn: [lane]) }
             }
             if let record { tx.append(record) }
-            return .done
+            return outcome
         }
     }
 

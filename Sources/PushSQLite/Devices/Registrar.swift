@@ -25,12 +25,12 @@ struct Registrar: Sendable {
         while true {
             switch try facts.next(decide) {
             case .read(let question): try self.read(question, into: &facts, db)
-            case .end(let outcome): return .end(outcome)
-            case .register(let plan): return .registered(plan.device, moved: try self.write(plan, db))
-            case .claim(let plan, let outcome, let other): return .end(try self.write(plan, db) ? outcome : other)
+            case .end(let outcome): return .init(outcome)
+            case .register(let plan): return .init(plan, moved: try self.write(plan, db))
+            case .claim(let plan, let outcome, let other): return .init(try self.write(plan, db) ? outcome : other)
             case .countFailure(let key, let outcome):
                 try db.run(prepared: Self.countFailure, key, HandleClaim.attempts)
-                return .end(outcome)
+                return .init(outcome)
             }
         }
     }

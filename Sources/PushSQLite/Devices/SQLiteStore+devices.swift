@@ -159,7 +159,7 @@ extension SQLiteStore {
             delete from device where number in (
                 select number from device
                 where user_id = (select user_id from device where number = \(device)) and retired_at is not null
-                order by retired_at desc limit -1 offset \(StoredDevice.tombstoneLimit))
+                order by \(sql: StoredDevice.tombstoneOrder) limit -1 offset \(StoredDevice.tombstoneLimit))
             """
         )
     }

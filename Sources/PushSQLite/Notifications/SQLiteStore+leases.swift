@@ -24,9 +24,7 @@ extension SQLiteStore {
                             and payload is not null)
                 """
             )
-            guard leased == 1 else {
-                return try Self.state(of: id, for: user, db, now: now)?.leased(now) ?? .refused
-            }
+            guard leased == 1 else { return try Self.state(of: id, for: user, db, now: now).leased(now) }
             try db.run(
                 """
                 update recipient set fetched_at = coalesce(fetched_at, \(now.milliseconds))
@@ -44,7 +42,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write(by: record, on: .taken) { db in
-            let outcome = try Self.state(of: id, for: user, db, now: now)?.taking ?? .missing
+            let outcome = try Self.state(of: id, for: user, db, now: now).taking
             if outcome == .taken { try self.endLease(of: id, by: user, db, now: now) }
             return outcome
         }

@@ -34,10 +34,10 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private func store(_ plan: PostPlan, page: Int, _ db: Database) throws -> PostOutcome {
+    private func store(_ plan: PostPlan, page: Int, _ db: Database) throws -> (reach: Reach, hasWork: Bool)? {
         let notification = plan.post
         let target = PushTarget(notification, sequence: self.changes.next())
-        guard try self.insert(notification, target, db) else { return .idTaken }
+        guard try self.insert(notification, target, db) else { return nil }
         var made = (reach: Reach.none, hasWork: false)
         if let sendAt = notification.sendAt {
             try self.pusher.schedule(notification, at: sendAt, sequence: target.sequence, db)
@@ -49,7 +49,7 @@ extension SQLiteStore {
             made = try self.pusher.enqueue(target, besides: plan.recipients, page: page, db, now: now)
         }
         for request in plan.requests { try self.record(request, of: notification, made.reach, db) }
-        return .stored(made.reach, hasWork: made.hasWork)
+        return made
     }
 
     private func insert(_ notification: NewNotification, _ target: PushTarget, _ db: Database) throws -> Bool {

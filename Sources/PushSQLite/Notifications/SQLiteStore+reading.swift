@@ -14,9 +14,9 @@ extension SQLiteStore {
     ) async throws -> MarkOutcome {
         try await self.writer.write { db in
             let old = try Self.state(of: id, for: user, db, now: now)?.mark
-            if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
-            try self.set(mark, of: id, for: user, db, now: now)
-            return .marked
+            let (outcome, isChange) = mark.decide(replacing: old, ifStill: expected)
+            if isChange { try self.set(mark, of: id, for: user, db, now: now) }
+            return outcome
         }
     }
 
@@ -89,8 +89,8 @@ extension SQLiteStore {
         )
         guard written == 1 else { return }
         for device in try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced, decode: { $0.integer(0) }) {
-            let push: SQL = "notification_id = \(id) and device = \(device)"
-            try Self.cancel(db, where: push, reason: PushReason.fetched, now: Date(milliseconds: receipt.fetchedAt))
+            let push = DuePush(notification: id, device: device)
+            try Self.cancel(push, reason: PushReason.fetched, db, now: Date(milliseconds: receipt.fetchedAt))
         }
     }
 

@@ -35,11 +35,10 @@ extension DuePushRow {
 
     /// Decides whether the push is sent now, waits, or is replaced.
     func pace(_ interval: Duration?, _ db: Database, now: Date) throws -> Pace {
-        guard let interval else { return .send }
         let (key, sequence) = (self.delivery.key, self.delivery.sequence)
         // If this is the device's only push, no query is needed.
         return try Pace.decide(
-            interval.timeInterval,
+            interval?.timeInterval,
             acceptedAt: self.acceptedAt,
             hasNewer: !self.isAlone && db.exists(prepared: DueDelivery.newer, key.device, key.notification, sequence),
             isAnotherUnderWay: !self.isAlone && db.exists(prepared: DueDelivery.underWay, key.device, key.notification),

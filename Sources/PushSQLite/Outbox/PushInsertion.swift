@@ -129,7 +129,7 @@ struct PushInsertion {
             let replaces = self.target.replaces(last.notification, sequence: last.sequence)
             guard replaces == true else { return replaces == nil }
             let push = DuePush(notification: last.notification, device: device.number)
-            try self.pusher.cancel(push, reason: PushReason.replaced, db, now: self.now)
+            try SQLiteStore.cancel(push, reason: PushReason.replaced, db, now: self.now)
         }
         try db.run(
             """

@@ -26,26 +26,10 @@ extension SQLiteStore {
         for lane in lanes { tally.add(.cancelled, lane: lane) }
         try tally.write(db)
     }
-}
 
-extension Pusher {
-    /// Cancels one push in the same way as `SQLiteStore.cancel`.
-    func cancel(_ push: DuePush, reason: String, _ db: Database, now: Date) throws {
-        let (notification, device) = (push.notification, push.device)
-        let lane = try db.first(
-            """
-            update push set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
-            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'queued'
-            returning lane
-            """
-        ) { $0.text(0) }
-        if let lane { return self.notes.count(.cancelled, lane: lane) }
-        try db.run(
-            """
-            update push set is_withdrawn = 1, reason = \(reason)
-            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
-            """
-        )
+    static func cancel(_ push: DuePush, reason: String, _ db: Database, now: Date) throws {
+        let condition: SQL = "notification_id = \(push.notification) and device = \(push.device)"
+        try Self.cancel(db, where: condition, reason: reason, now: now)
     }
 }
 
@@ -66,23 +50,20 @@ extension SQLiteStore {
                     and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
                 """
             ) { (device: $0.integer(0), standing: Self.standing($0)) }
-            guard let found else { return .missing }
-            let outcome = change.outcome(for: found.standing, now: now)
-            guard outcome == .done else { return outcome }
-            let (id, device) = (push.notification.rawValue, found.device)
+            let outcome = change.outcome(for: found?.standing, now: now)
+            guard outcome == .done, let found else { return outcome }
+            let key = DuePush(notification: push.notification.rawValue, device: found.device)
             switch change {
-            case .cancel:
-                let push: SQL = "notification_id = \(id) and device = \(device)"
-                try Self.cancel(db, where: push, reason: PushReason.cancelled, now: now)
+            case .cancel: try Self.cancel(key, reason: PushReason.cancelled, db, now: now)
             case .hasten:
                 try db.run(
                     """
                     update push set due_at = \(now.milliseconds)
-                    where notification_id = \(id) and device = \(device) and state = 'queued'
+                    where notification_id = \(key.notification) and device = \(key.device) and state = 'queued'
                     """
                 )
             }
-            return .done
+            return outcome
         }
     }
 

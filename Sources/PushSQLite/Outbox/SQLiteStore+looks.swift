@@ -59,7 +59,7 @@ extension SQLiteStore {
 
     package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
         if self.pusher.looks.isEmpty || syncs.isEmpty { return }
-        try await self.writer.write(.housekeeping) { [pusher] db in
+        try await self.writer.write(.housekeeping) { db in
             for sync in syncs {
                 let waiting = try db.all(
                     """
@@ -71,7 +71,7 @@ extension SQLiteStore {
                     (push: DuePush(notification: $0.integer(1), device: $0.integer(0)), lane: $0.text(2))
                 }.filter { sync.subject.concerns($0.lane) }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
-                for (push, _) in waiting { try pusher.cancel(push, reason: PushReason.fetched, db, now: now) }
+                for (push, _) in waiting { try Self.cancel(push, reason: PushReason.fetched, db, now: now) }
             }
         }
     }
@@ -180,7 +180,7 @@ extension Pusher {
     /// being sent expires now, so that the next cleanup deletes it. Otherwise, if a client never
     /// read its event stream, the looks in this stream would fill the database.
     fileprivate func delete(_ push: DuePush, _ db: Database, now: Date) throws {
-        try self.cancel(push, reason: PushReason.replacedLook, db, now: now)
+        try SQLiteStore.cancel(push, reason: PushReason.replacedLook, db, now: now)
         try db.run(
             """
             delete from push where notification_id = \(push.notification) and device = \(push.device)

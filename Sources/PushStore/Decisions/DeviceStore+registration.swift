@@ -2,11 +2,18 @@ package import Foundation
 package import PushCore
 
 /// The result of the first transaction of a registration.
-package enum RegistrationEnd: Sendable {
-    case end(RegisterOutcome)
-    /// The device with this number is registered, and the first page of its queued pushes has
-    /// moved to its new address.
-    case registered(Int64, moved: Int)
+package struct RegistrationEnd: Sendable {
+    let outcome: RegisterOutcome
+    /// The number of the registered device; `nil` if no device was registered.
+    let device: Int64?
+
+    package init(_ outcome: RegisterOutcome) { (self.outcome, self.device) = (outcome, nil) }
+
+    /// The plan's device is registered, and the first page of its queued pushes has moved to its
+    /// new address.
+    package init(_ plan: RegistrationPlan, moved: Int) {
+        (self.outcome, self.device) = (.registered(moved: moved), plan.device)
+    }
 }
 
 extension DeviceStore {
@@ -102,11 +109,9 @@ extension DeviceStore {
         _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep
     ) async throws -> RegisterOutcome {
         let page = page ?? Self.movingPage
-        switch try await self.follow(decision, page: page, decide) {
-        case .end(let outcome): return outcome
-        case .registered(let device, let moved):
-            let total = try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: decision.now)
-            return .registered(moved: total)
-        }
+        let end = try await self.follow(decision, page: page, decide)
+        guard let device = end.device, case .registered(let moved) = end.outcome else { return end.outcome }
+        let total = try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: decision.now)
+        return .registered(moved: total)
     }
 }

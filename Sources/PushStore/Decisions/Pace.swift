@@ -10,14 +10,15 @@ package enum Pace: Sendable, Hashable {
     case replace
 
     /// Decides about a push. `acceptedAt` is the time when a provider last accepted a push to the
-    /// device's address.
+    /// device's address. `interval` is the minimum interval; `nil`: each push is sent.
     package static func decide(
-        _ interval: TimeInterval,
+        _ interval: TimeInterval?,
         acceptedAt: Date?,
         hasNewer: @autoclosure () throws -> Bool,
         isAnotherUnderWay: @autoclosure () throws -> Bool,
         now: Date
     ) rethrows -> Pace {
+        guard let interval else { return .send }
         if try hasNewer() { return .replace }
         let last = try isAnotherUnderWay() ? now : acceptedAt
         guard let last, last + interval > now else { return .send }

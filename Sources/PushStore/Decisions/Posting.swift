@@ -69,8 +69,10 @@ package struct Posting: Sendable {
         return nil
     }
 
-    package mutating func end(_ plan: PostPlan, _ outcome: PostOutcome) {
-        self.outcomes[plan.index] = outcome
+    /// Records that the store has written the plan; `made` is `nil` if the insertion found that
+    /// the id is taken.
+    package mutating func end(_ plan: PostPlan, _ made: (reach: Reach, hasWork: Bool)?) {
+        self.outcomes[plan.index] = made.map { .stored($0.reach, hasWork: $0.hasWork) } ?? .idTaken
     }
 
     /// The audit's records of the stored posts.

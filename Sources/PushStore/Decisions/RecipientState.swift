@@ -40,21 +40,27 @@ package struct RecipientState: Sendable, Hashable {
     package func mayDismiss(ifStill expected: ReadMark?) -> Bool {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
+}
 
+/// Decisions about a notification that may have expired, for a user who may be no recipient. In
+/// both cases the state is `nil`.
+extension RecipientState? {
     /// The outcome of a confirmation that the recipient has the payload. If it is `taken`, the
     /// store must end the lease.
     package var taking: TakeOutcome {
+        guard let state = self else { return .missing }
         // If a user has dismissed the notification without fetching it, the user has never had the
         // payload.
-        if self.isReadOnce, self.isDismissed { return self.isFetched ? .takenBefore : .missing }
-        guard self.mark != nil else { return .missing }
-        guard self.isReadOnce else { return .notReadOnce }
-        return self.leasedUntil == nil ? .notFetched : .taken
+        if state.isReadOnce, state.isDismissed { return state.isFetched ? .takenBefore : .missing }
+        guard state.mark != nil else { return .missing }
+        guard state.isReadOnce else { return .notReadOnce }
+        return state.leasedUntil == nil ? .notFetched : .taken
     }
 
     /// The result of `NotificationStore.lease` if the store could not begin a lease.
     package func leased(_ now: Date) -> PayloadLease {
-        self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
+        guard let state = self, state.hasPayload, let end = state.leasedUntil else { return .refused }
+        return end > now ? .held : .refused
     }
 }
 
@@ -70,13 +76,16 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of giving a notification this mark (read or unread); `nil` if the store must
+    /// The outcome of giving a notification this mark (read or unread), and whether the store must
     /// change the stored mark. `old` is the stored mark; it is `nil` if the user does not see the
     /// notification.
-    package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
-        guard let old else { return .missing }
-        if let expected, expected != old { return .changed }
+    package func decide(
+        replacing old: ReadMark?,
+        ifStill expected: ReadMark?
+    ) -> (outcome: MarkOutcome, isChange: Bool) {
+        guard let old else { return (.missing, false) }
+        if let expected, expected != old { return (.changed, false) }
         // If the mark stays the same, the notification keeps its change number.
-        return old == self ? .marked : nil
+        return (.marked, old != self)
     }
 }

@@ -6,6 +6,8 @@ package struct StoredDevice: Sendable, Hashable {
     /// The maximum number of retired devices whose rows are kept for each user. Once such a row is
     /// deleted, its id may be registered again.
     package static let tombstoneLimit = 100
+    /// The order of a user's retired devices, the newest first. The rows at the end are deleted.
+    package static let tombstoneOrder = "retired_at desc, number desc"
     /// The maximum number of a user's ids that no device has registered yet. The stores delete
     /// older ids.
     package static let unusedLimit = 20

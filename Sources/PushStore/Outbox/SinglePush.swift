@@ -30,10 +30,11 @@ package enum PushChange: Sendable, Hashable {
     /// Makes the push due at once, even if it waits for a retry.
     case hasten
 
-    /// The outcome of this change for a push in this state. If it is `done`, the store must change
-    /// the push.
-    package func outcome(for standing: PushStanding, now: Date) -> PushChangeOutcome {
-        switch (self, standing) {
+    /// The outcome of this change for a push in this state; `nil`: there is no such push. If it is
+    /// `done`, the store must change the push.
+    package func outcome(for standing: PushStanding?, now: Date) -> PushChangeOutcome {
+        guard let standing else { return .missing }
+        return switch (self, standing) {
         case (.cancel, .waiting), (.cancel, .sending(isCancelled: false)): .done
         case (.cancel, .sending(isCancelled: true)), (.cancel, .ended(.cancelled)): .unchanged
         case (.hasten, .waiting(let due?)): due > now ? .done : .unchanged
