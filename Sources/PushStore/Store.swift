@@ -33,18 +33,34 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
 package protocol StoreReader: AnyObject, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
-    /// The reader for the first step of a fetch, if the store can answer without waiting for a
-    /// network; otherwise `nil`.
-    var immediate: (any ImmediateReader)? { get }
-
-    /// Prepares a read that returns the same as the function `notification` of
-    /// `NotificationReader`; `nil` if the store does not combine fetches into groups. Such a read
-    /// avoids the ten nested async calls that a fetch would otherwise need.
-    func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)?
+    /// Reads for a fetch, without async functions.
+    var fetchReader: FetchReader { get }
 
     /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
     /// counts all rows of the tables that have encrypted values.
     func countSealed() async throws(StoreError) -> Int
+}
+
+extension StoreReader {
+    /// The reader for the first step of a fetch, if the store can answer without waiting for a
+    /// network; otherwise `nil`.
+    package var immediate: (any ImmediateReader)? {
+        if case .immediate(let reader) = self.fetchReader { reader } else { nil }
+    }
+}
+
+/// A reader for fetches: it answers at once, or combines the fetches of several callers.
+package enum FetchReader {
+    case immediate(any ImmediateReader)
+    case grouped(any GroupedReader)
+}
+
+/// Combines the fetches of several callers into one query.
+package protocol GroupedReader: AnyObject {
+    /// Prepares a read that returns the same as the function `notification` of
+    /// `NotificationReader`. It avoids the ten nested async calls that a fetch would otherwise
+    /// need.
+    func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification
 }
 
 /// Reads that wait only for this machine's memory and disk.
