@@ -51,7 +51,6 @@ package struct Application: Sendable {
         // all services that may write to the store.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
-            DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
             self.parts.clockService,
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
@@ -63,7 +62,7 @@ package struct Application: Sendable {
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }
-        if let limits = self.parts.makeLimits() { services.append(limits) }
+        services += self.parts.makeClusterServices()
         if let manager, let watchdogTimeout = manager.watchdogTimeout {
             services.append(
                 WatchdogService(manager: manager, watchdogTimeout: watchdogTimeout, loops: self.parts.loops)

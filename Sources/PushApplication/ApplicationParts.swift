@@ -6,6 +6,7 @@ import PushSenders
 import PushServer
 import PushStore
 import Reactor
+import ServiceLifecycle
 import SocketHTTP
 import SocketTLS
 import Synchronization
@@ -175,7 +176,7 @@ struct ApplicationParts: Sendable {
                 // device's stream is here. For a lane (queue of pushes) with a rate, another
                 // server may also enqueue more pushes than that server's part of the rate allows.
                 // Polling finds these pushes.
-                if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
+                if self.store.cluster != nil, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }
         }
@@ -212,7 +213,7 @@ struct ApplicationParts: Sendable {
             file: self.configuration.clockFile,
             logger: self.logger,
             // If the database does not answer, no other clock can confirm the machine's time.
-            otherClock: { [store] in (try? await store.sharing())?.otherClock }
+            otherClock: { [store] in (try? await store.cluster?.sharing())?.otherClock }
         )
     }
 
@@ -245,18 +246,20 @@ struct ApplicationParts: Sendable {
         HistoryService(history: self.history, reader: try self.store.makeReader(), now: self.clock.now)
     }
 
-    /// Makes the service that shares limits with other servers; `nil` if no other server can share
-    /// the store, as with SQLite.
-    func makeLimits() -> LimitService? {
-        self.store.limits.map {
+    /// Makes the services that destroy day keys, and share limits with other servers; none if no
+    /// other server can share the store, as with SQLite.
+    func makeClusterServices() -> [any Service] {
+        guard let cluster = self.store.cluster else { return [] }
+        return [
+            DayKeyService(cluster: cluster, vault: self.store.vault, logger: self.logger, now: self.clock.now),
             LimitService(
-                store: $0,
+                store: cluster,
                 status: self.status,
                 servers: self.serverCount,
                 logger: self.logger,
                 now: self.clock.now
-            )
-        }
+            ),
+        ]
     }
 
     /// Makes the server that listens for clients. Throws `CommandFailure` if an address cannot be

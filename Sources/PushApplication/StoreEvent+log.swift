@@ -101,7 +101,7 @@ extension Store {
     /// Short reasons why the store refuses writes, for `/readyz`; the log has the details.
     var troubles: [String] {
         if let refusal = self.refusal { return [refusal] }
-        if self.failure != nil { return [self.isShared ? "PostgreSQL does not answer" : "storage failed"] }
+        if self.failure != nil { return [self.cluster != nil ? "PostgreSQL does not answer" : "storage failed"] }
         return self.isFull ? ["the disk is full"] : []
     }
 }

@@ -1,6 +1,6 @@
 package import Foundation
 package import Logging
-internal import PushCore
+package import PushCore
 package import PushStore
 
 /// Destroys the key of each day soon after the day has passed, if the store has day keys.
@@ -12,12 +12,13 @@ package struct DayKeyService: Sendable {
     /// share the store.
     private static let pause = Duration.seconds(30)
 
-    private let store: any KeyStore
+    private let cluster: any Cluster
+    private let vault: Vault
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    package init(store: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Date) {
-        (self.store, self.logger, self.now) = (store, logger, now)
+    package init(cluster: any Cluster, vault: Vault, logger: Logger, now: @escaping @Sendable () -> Date) {
+        (self.cluster, self.vault, self.logger, self.now) = (cluster, vault, logger, now)
     }
 
     /// Searches for keys of past days at once, and then at intervals until shutdown.
@@ -27,7 +28,7 @@ package struct DayKeyService: Sendable {
 
     private func turn() async -> Bool {
         do {
-            guard let turn = try await self.store.turnDayKeys(now: self.now()) else { return true }
+            guard let turn = try await self.cluster.turnDayKeys(now: self.now()) else { return true }
             if turn.begins { self.logger.notice("day keys encrypt payloads from now on") }
             if turn.erased > 0 {
                 self.logger.warning(
@@ -38,7 +39,7 @@ package struct DayKeyService: Sendable {
             if let day = turn.destroyedBefore {
                 self.logger.info("day keys destroyed", metadata: ["before": "\(day)", "renewed": "\(turn.renewed)"])
             }
-            return self.store.vault.days?.isSealing != false
+            return self.vault.days?.isSealing != false
         } catch is CancellationError {
             return true
         } catch {

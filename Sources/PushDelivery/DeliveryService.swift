@@ -84,6 +84,7 @@ package struct DeliveryService {
                 let loop = LaneLoop(
                     lane: lane,
                     store: self.store,
+                    cluster: self.store.cluster,
                     reader: reader,
                     settings: self.settings,
                     settlements: self.settlements,
@@ -95,7 +96,7 @@ package struct DeliveryService {
                     wakeUp: self.wakeUp,
                     signal: self.wakeUp.makeSignal()
                 )
-                if self.store.limits != nil { state.withLock { $0.share(among: LaneState.unknownServers) } }
+                if self.store.cluster != nil { state.withLock { $0.share(among: LaneState.unknownServers) } }
                 self.status.watch(state)
                 group.addTask { await loop.run() }
             }
@@ -118,8 +119,8 @@ package struct DeliveryService {
             let looks = waiting.map { Lane(stored: $0.key) }.filter(\.isOfLooks)
             if looks.isEmpty { return }
             // Another server may have the sender.
-            let hasOthers = try await self.store.servers(limit: 10).contains { !$0.isThis && $0.state != .gone }
-            if hasOthers { return }
+            let servers = try await self.store.cluster?.servers(limit: 10) ?? []
+            if servers.contains(where: { !$0.isThis && $0.state != .gone }) { return }
             for lane in looks { while try await self.store.deleteLooks(in: lane, now: self.now()) {} }
         } catch {
             self.logger.report("check for lanes without a sender failed", error)

@@ -26,7 +26,7 @@ extension LaneLoop {
         while true {
             switch self.state.withLock({ $0.next(now: self.now()) }) {
             case .send(let delivery):
-                guard self.store.maySend else {
+                guard self.maySend else {
                     self.state.withLock { $0.release(delivery) }
                     return
                 }

@@ -17,6 +17,7 @@ struct LaneLoop: Sendable {
 
     let lane: LaneSettings
     let store: any OutboxStore & DeviceStore
+    let cluster: (any Cluster)?
     let reader: any StoreReader
     let settings: DeliverySettings
     /// Receives the settlements (outcomes of pushes) that are stored.
@@ -76,11 +77,15 @@ struct LaneLoop: Sendable {
 
     // MARK: - Leasing
 
+    /// Whether this server may send leased pushes at this moment. The loop checks this immediately
+    /// before each push.
+    var maySend: Bool { self.cluster.map { $0.lease.term != nil } ?? true }
+
     /// Begins to lease pushes if pushes are due and the lane's limit is not reached. Returns how
     /// long the loop may wait before it checks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
-        guard self.store.maySend else {
+        guard self.maySend else {
             self.state.withLock { $0.release() }
             return Self.delayWithoutStore
         }
@@ -157,7 +162,7 @@ struct LaneLoop: Sendable {
         let (lane, now) = (self.lane.lane, self.now())
         do {
             guard let push = try await self.reader.probe(in: lane, choice, now: now) else { return nil }
-            if self.state.withLock({ $0.isPauseShared }), try await !self.store.acquireProbe(of: lane) {
+            if let cluster, self.state.withLock({ $0.isPauseShared }), try await !cluster.acquireProbe(of: lane) {
                 self.state.withLock { $0.postponeProbe(now: now) }
                 return nil
             }

@@ -5,7 +5,7 @@ package import PushCore
 package import PushStore
 
 /// A PostgreSQL database, identified by its address.
-package struct PostgreSQLPlace: StorePlace {
+package struct PostgreSQLPlace: ClusterPlace {
     /// The database's address; `nil` if the address is invalid.
     private let address: DatabaseAddress?
     /// The reason why the address is invalid; `nil` if it is valid. The reason never quotes the
@@ -76,6 +76,8 @@ package struct PostgreSQLPlace: StorePlace {
         }
     }
 
+    package func compare(_ mark: any DatabaseMarkKeeper) throws(StoreError) { try self.connected(mark) { _ in } }
+
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         try self.connected { _ = try $0.query(DataKeyEntry.adding, Int64(number), checkValue, Date().milliseconds) }
@@ -99,8 +101,8 @@ package struct PostgreSQLPlace: StorePlace {
     /// reads; `pg_amcheck` finds more.
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
-    package func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection {
-        try self.connected(comparing: mark) { connection in
+    package func inspect() throws(StoreError) -> StoreInspection {
+        try self.connected { connection in
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
@@ -135,7 +137,7 @@ package struct PostgreSQLPlace: StorePlace {
     /// Runs `body` with a connection of its own. Waits for the database. Throws if the database
     /// is older than `mark`, or belongs to another cluster.
     func connected<Value>(
-        comparing mark: (any DatabaseMarkKeeper)? = nil,
+        _ mark: (any DatabaseMarkKeeper)? = nil,
         _ body: (BlockingConnection) throws -> Value
     ) throws(StoreError) -> Value {
         guard let address else { throw .cannotOpen(place: self.description, reason: self.fault ?? "") }

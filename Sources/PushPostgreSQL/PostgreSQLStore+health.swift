@@ -10,7 +10,7 @@ extension PostgreSQLStore {
     package var failure: String? {
         if self.condition.isClosed { return StoreError.closedReason }
         if let lack = self.keys.lack { return lack }
-        return self.membership.isAlive ? nil : "the database has not answered for some seconds"
+        return self.lease.term == nil ? "the database has not answered for some seconds" : nil
     }
 
     package var refusal: String? {
@@ -47,7 +47,7 @@ extension PostgreSQLStore {
         group by c.relname order by c.relname
         """
 
-    package func sharing() async throws(StoreError) -> SharingReport? {
+    package func sharing() async throws(StoreError) -> SharingReport {
         var report = SharingReport()
         report.servers = try await self.countServers()
         // Errors are ignored: another database that speaks PostgreSQL's protocol may lack these

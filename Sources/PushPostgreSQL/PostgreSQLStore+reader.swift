@@ -4,11 +4,10 @@ package import PushStore
 
 /// The store is its own reader. It reads from the primary, through pipelined connections that all
 /// its users share.
-extension PostgreSQLStore: StoreReader {
+extension PostgreSQLStore: StoreReader, GroupedReader {
     package func makeReader() throws(StoreError) -> any StoreReader { self }
 
-    /// Always `nil`: each read waits for the network.
-    package var immediate: (any ImmediateReader)? { nil }
+    package var fetchReader: FetchReader { .grouped(self) }
 
     package func all<Entity: StoredEntity>(
         _ sql: String,

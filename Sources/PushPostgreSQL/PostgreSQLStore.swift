@@ -51,7 +51,7 @@ package final class PostgreSQLStore: Store {
             throw StoreError(opening: address.description, error)
         }
         self.address = address
-        let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
+        let condition = DatabaseCondition(mark: options.cluster.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(address, pool, on: self.loop, after: opened.identity) { event in
             // The new primary may lack settlements that the old primary has stored. At the new
@@ -66,7 +66,7 @@ package final class PostgreSQLStore: Store {
         self.condition = condition
         self.membership = ServerMembership(
             opened.assigned,
-            options,
+            options.cluster,
             schema: opened.schema,
             opened.keys,
             self.database,
@@ -74,7 +74,7 @@ package final class PostgreSQLStore: Store {
             on: self.loop
         ) { [marks] in
             marks.forgetAll()
-            options.onWork()
+            options.cluster.onWork()
         }
         self.database.listen("listen sealpost") { [weak membership, echoes] in
             guard let message = membership?.receive($0), message.news.contains(.events) else { return }
@@ -94,7 +94,7 @@ package final class PostgreSQLStore: Store {
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 
-    package var lease: CredentialLease? { self.membership.lease }
+    package var lease: CredentialLease { self.membership.lease }
 
     /// Even without a signal, the store checks after this time for receipts (records of fetches),
     /// and whether a key waits for other servers.

@@ -79,7 +79,7 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Inspects the database. Throws if somebody has changed the schema, or if another program
     /// has locked the file. Then a server could not start.
-    package func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection {
+    package func inspect() throws(StoreError) -> StoreInspection {
         let inspection = try self.inspect(RunningCopy())
         try self.refuseLockOfAnotherProgram()
         return inspection

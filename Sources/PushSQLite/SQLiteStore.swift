@@ -103,7 +103,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    package var lease: CredentialLease? { nil }
+    package var cluster: (any Cluster)? { nil }
 
     package var failure: String? {
         self.writer.checkFiles()

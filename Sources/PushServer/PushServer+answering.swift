@@ -11,7 +11,7 @@ extension PushServer {
     func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
-            return await self.answer(exchange, found, to: caller, now: now).response
+            return try await self.answer(exchange, found, to: caller, now: now).response
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
@@ -33,7 +33,7 @@ extension PushServer {
 
     private func begin(_ route: Route, _ context: RequestContext, in exchange: Exchange) throws -> Reply {
         if context.isStrict { return .later { await self.runStrictly(route, context, in: exchange) } }
-        return self.reply(with: try route.begin(context), to: context, in: exchange)
+        return self.finish(try route.begin(context), to: context, in: exchange)
     }
 
     /// Reserves memory for the body of a request without a caller, reads the body, and then runs
@@ -55,33 +55,30 @@ extension PushServer {
             defer { self.strangersBodies.release(room) }
             _ = try await body.collect(upTo: length)
             let reply = try self.begin(route, context, in: exchange)
-            return await reply.response
+            return try await reply.response
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
     }
 
-    private func reply(with step: consuming Step, to context: RequestContext, in exchange: Exchange) -> Reply {
-        switch consume step {
-        case .answer(let response): .now(self.envelope.finish(response, of: context, in: exchange))
-        case .read(let pending, let then): .wait(ReadWait(self, pending, then: then, context, exchange))
-        case .work(let work): .later { await self.run(work, for: context, in: exchange) }
+    /// The reply of a handler, with the envelope around its response or its error.
+    private func finish(_ reply: consuming Reply, to context: RequestContext, in exchange: Exchange) -> Reply {
+        switch consume reply {
+        case .now(let response): .now(self.envelope.finish(response, of: context, in: exchange))
+        case .wait(let begin, let next): .wait(begin) { self.resume(next, context, in: exchange) }
+        case .later(let work): .later { await self.run(work, for: context, in: exchange) }
         }
     }
 
-    /// Continues a request after the store has read the notification that the request names.
-    func resume(
-        _ then: (RequestContext) throws -> Step,
-        _ context: RequestContext,
-        in exchange: Exchange
-    ) -> Reply {
+    /// Continues a request after the wait of its handler.
+    private func resume(_ next: () throws -> Reply, _ context: RequestContext, in exchange: Exchange) -> Reply {
         do {
-            let step = try then(context)
+            let reply = try next()
             // No answer is sent if the credential lease has expired since the request began: the
             // caller's credentials may have ended, too. Work must run even then, since other
             // requests may wait for the work; `run` checks the lease afterwards.
-            if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
-            return self.reply(with: step, to: context, in: exchange)
+            if case .now = reply, let term = exchange.term { try self.lease?.check(term) }
+            return self.finish(reply, to: context, in: exchange)
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
         }
@@ -142,6 +139,6 @@ extension PushServer {
         } catch {
             return self.envelope.finish(error, in: exchange)
         }
-        return await self.run({ try await route.begin(context).response(to: context) }, for: context, in: exchange)
+        return await self.run({ try await route.begin(context).response }, for: context, in: exchange)
     }
 }

@@ -160,6 +160,7 @@ package final class PushServer: Responder {
             AuditHandler(reports: reports, scope: scope),
             MetricHandler(
                 store: store,
+                cluster: store.cluster,
                 vault: store.vault,
                 authenticator: authenticator,
                 identityField: settings.identityField,
@@ -168,7 +169,7 @@ package final class PushServer: Responder {
                 startedAt: startedAt
             ),
             StatusHandler(
-                store: store,
+                cluster: store.cluster,
                 daemon: daemon,
                 platforms: platforms,
                 history: history,
@@ -231,7 +232,7 @@ package final class PushServer: Responder {
         )
         self.readers = readers
         self.authenticator = authenticator
-        self.lease = store.lease
+        self.lease = store.cluster?.lease
         self.lease?.onEnd { streams.revalidate(about: $0) }
         self.identityField = settings.identityField
         self.forwarding = forwarding

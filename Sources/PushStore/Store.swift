@@ -11,9 +11,9 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Exchanges delays and pauses of lanes (providers' queues) with the other servers that share
-    /// the store; `nil` if no other server shares it.
-    var limits: (any LimitStore)? { get }
+    /// The functions of a store that several servers can share; `nil` if only one server can use
+    /// the store.
+    var cluster: (any Cluster)? { get }
 
     /// Makes a reader for one event loop or another executor. All functions of the reader must be
     /// called on this loop or executor.
@@ -27,31 +27,40 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     func close() async
 }
 
-extension Store {
-    /// Whether other servers may also change the stored data, at any time.
-    package var isShared: Bool { self.limits != nil }
-
-    package var limits: (any LimitStore)? { nil }
-}
-
 /// Reads all data that the server stores. It sees each commit as soon as the commit is
 /// acknowledged.
 ///
 /// Each reader belongs to one executor. So a store over a network can have a connection for each
 /// event loop, and no caller changes threads.
 package protocol StoreReader: AnyObject, AccountReader, NotificationReader, OutboxReader, EventReader, AuditReader {
-    /// The reader for the first step of a fetch, if the store can answer without waiting for a
-    /// network; otherwise `nil`.
-    var immediate: (any ImmediateReader)? { get }
-
-    /// Prepares a read that returns the same as the function `notification` of
-    /// `NotificationReader`; `nil` if the store does not combine fetches into groups. Such a read
-    /// avoids the ten nested async calls that a fetch would otherwise need.
-    func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)?
+    /// Reads for a fetch, without async functions.
+    var fetchReader: FetchReader { get }
 
     /// The approximate number of values that a pass of `KeyStore.rewrap` examines. This function
     /// counts all rows of the tables that have encrypted values.
     func countSealed() async throws(StoreError) -> Int
+}
+
+extension StoreReader {
+    /// The reader for the first step of a fetch, if the store can answer without waiting for a
+    /// network; otherwise `nil`.
+    package var immediate: (any ImmediateReader)? {
+        if case .immediate(let reader) = self.fetchReader { reader } else { nil }
+    }
+}
+
+/// A reader for fetches: it answers at once, or combines the fetches of several callers.
+package enum FetchReader {
+    case immediate(any ImmediateReader)
+    case grouped(any GroupedReader)
+}
+
+/// Combines the fetches of several callers into one query.
+package protocol GroupedReader: AnyObject {
+    /// Prepares a read that returns the same as the function `notification` of
+    /// `NotificationReader`. It avoids the ten nested async calls that a fetch would otherwise
+    /// need.
+    func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification
 }
 
 /// Reads that wait only for this machine's memory and disk.
@@ -87,22 +96,6 @@ package protocol StoreHealth: Sendable {
     var isFull: Bool { get }
 
     var report: StoreReport { get }
-
-    /// Reads figures from a database that several servers share; `nil` for a store that only one
-    /// server can use.
-    func sharing() async throws(StoreError) -> SharingReport?
-
-    /// The servers that share the store, at most `limit`; servers that have ended come last. Empty
-    /// for a store that only one server can use.
-    ///
-    /// A day after a server has ended, the store deletes its entry.
-    func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
-}
-
-extension StoreHealth {
-    package func sharing() async throws(StoreError) -> SharingReport? { nil }
-
-    package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] { [] }
 }
 
 /// Options for opening a store.
@@ -132,30 +125,8 @@ package struct StoreOptions: Sendable {
     package var admitsMoved = false
     /// The kinds of events that the store records; if empty, it records no events.
     package var events: Set<PushEvent.Kind> = []
-    /// The version of the program. A store that several servers share shows it to operators.
-    package var release = ""
-    /// Whether a store that several servers share still lists this server after its end. `true`
-    /// for servers, `false` for commands.
-    package var isListedAfterEnd = true
-    /// The lanes (queues of pushes) whose pushes another server may have to send. A store that
-    /// several servers share announces new pushes in these lanes to the other servers.
-    package var announcedLanes: Set<String> = []
-    /// Called on any thread when another server has announced pushes in one of `announcedLanes`.
-    /// An announcement may be lost.
-    package var onWork: @Sendable () -> Void = {}
-    /// Stores the secret of the day keys; `nil`: only keys of the keyring encrypt. A store that
-    /// overwrites erased data needs no day keys.
-    package var dayChain: (any DayChainKeeper)?
-    /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
-    /// the mark is only in memory.
-    package var mark: (any DatabaseMarkKeeper)?
-    /// For tests: called before each exchange of messages or reports with the other servers that
-    /// share the store. If it returns `false`, this server skips the exchange, as if it were
-    /// stopped.
-    package var mayExchange: @Sendable () -> Bool = { true }
-    /// For tests: whether this server fences servers that do not renew their leases, or do not
-    /// confirm ended credentials, in time.
-    package var fencesServers = true
+    /// The options that only a store shared by several servers uses.
+    package var cluster = ClusterOptions()
     /// Records a span for each commit of a request that is traced; `nil`: no spans are recorded.
     package var spans: SpanRecorder?
     /// The clock for times that do not come from a request.
@@ -194,24 +165,12 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// take long.
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
-    /// The servers that have the store open, with their data keys. Empty for a store that only one
-    /// server can use.
-    func serverKeys() throws(StoreError) -> [ServerKeys]
-
-    /// Marks a key of the keyring as in use, so that the next pass over all values re-encrypts
-    /// those that are encrypted with this key. A store that only one server can use does nothing
-    /// here, because all its keys in use are already marked.
-    func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
-
-    /// The state of the day keys; `nil` if the store needs no day keys, or if there is no store.
-    func dayKeys() throws(StoreError) -> DayKeyReport?
-
     /// Reads the whole store, which can take long. Throws `StoreError` if the store cannot be
     /// opened, or if it cannot be read as a store.
-    ///
-    /// As at a start, throws if `mark` is damaged, or if it shows that a server has used another
-    /// database or newer data. A store in a file on this machine has no mark.
-    func inspect(comparing mark: (any DatabaseMarkKeeper)?) throws(StoreError) -> StoreInspection
+    func inspect() throws(StoreError) -> StoreInspection
+
+    /// The functions of a place whose store several servers can share; otherwise `nil`.
+    var cluster: (any ClusterPlace)? { get }
 
     /// When the store was last written, by the clock of the machine that wrote, and the place
     /// where this time is recorded. `nil` if nothing was ever written.
@@ -223,19 +182,13 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 }
 
 extension StorePlace {
+    package var cluster: (any ClusterPlace)? { nil }
+
     /// Whether a store exists here; also `true` if this cannot be found out.
     package var exists: Bool {
         // If the check fails, the caller gets the error later, when it opens the store.
         (try? self.isMade()) ?? true
     }
-
-    package func inspect() throws(StoreError) -> StoreInspection { try self.inspect(comparing: nil) }
-
-    package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {}
-
-    package func dayKeys() throws(StoreError) -> DayKeyReport? { nil }
-
-    package func serverKeys() throws(StoreError) -> [ServerKeys] { [] }
 }
 
 /// The result of an inspection of a store.

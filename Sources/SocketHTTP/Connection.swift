@@ -86,7 +86,8 @@ final class Connection: Resumable {
                         continue
                     case .reply(let reply, let request):
                         self.startHandlerTime()
-                        let response = await reply.response
+                        // There is no answer to an error of the responder.
+                        guard let response = try? await reply.response else { throw .silent }
                         self.stopHandlerTime()
                         if let unfinished = try self.answer(response, to: request) {
                             try await self.finish(unfinished)

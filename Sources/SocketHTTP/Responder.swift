@@ -11,43 +11,36 @@ package protocol Responder: Sendable {
     func refuse(_ refusal: Refusal, head: RequestHead?) -> Response
 }
 
-/// A response, or the work that leads to it.
+/// A response, or the work that leads to it. If a function of the reply throws, the connection
+/// closes without an answer; a responder therefore replaces the errors of its handlers.
 ///
 /// A call of an async function costs some 500 instructions, even if the function does not wait. So
 /// a request that does not wait calls no async function.
 package enum Reply {
     case now(Response)
-    /// The connection waits for an event, without a further async function, and then continues
-    /// with the reply that `RequestWait.next()` returns. Both happen on the connection's event
-    /// loop, within the handler's time limit.
-    case wait(any RequestWait)
+    /// The connection calls `begin`, which resumes the caller once, from any thread. The
+    /// connection waits for this without a further async function, and then continues with the
+    /// reply of `next`. It calls both functions on its event loop, within the handler's time
+    /// limit.
+    case wait(_ begin: (_ caller: UnsafeContinuation<Void, Never>) -> Void, next: () throws -> Reply)
     /// An async function, which runs on the connection's event loop, within the handler's time
     /// limit.
-    case later(() async -> Response)
+    case later(() async throws -> Response)
 
     /// Waits for the response. The function stays on its caller's executor: a change of the
     /// executor would cost time for each of many requests that arrive together.
     nonisolated(nonsending) package var response: Response {
-        get async {
+        get async throws {
             var reply = self
             while true {
                 switch reply {
                 case .now(let response): return response
-                case .later(let work): return await work()
-                case .wait(let wait):
-                    await withUnsafeContinuation { wait.begin(resume: $0) }
-                    reply = wait.next()
+                case .later(let work): return try await work()
+                case .wait(let begin, let next):
+                    await withUnsafeContinuation { begin($0) }
+                    reply = try next()
                 }
             }
         }
     }
-}
-
-/// An event that a request waits for, and the function that then continues the request.
-package protocol RequestWait: AnyObject {
-    /// Resumes the caller once, from any thread.
-    func begin(resume caller: UnsafeContinuation<Void, Never>)
-
-    /// Continues the request after the event.
-    func next() -> Reply
 }

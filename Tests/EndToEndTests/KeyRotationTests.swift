@@ -303,8 +303,8 @@ import Testing
         // A new key encrypts only when all servers have it. A store that a command opens does not
         // count as a server, so the test opens a store as a server does.
         var options = StoreOptions()
-        options.dayChain = DayKeyFile(configuration.dayKeys)
-        options.mark = TimelineFile(configuration.timeline)
+        options.cluster.dayChain = DayKeyFile(configuration.dayKeys)
+        options.cluster.mark = TimelineFile(configuration.timeline)
         let server = try configuration.storePlace.open(KeyringFile(configuration.keyring).load(), options)
         #expect(try keyring.rotate()["Key"]?.integer == 2)
         let listed = try keyring.list().elements("Keys")
@@ -315,11 +315,11 @@ import Testing
         #expect(finding.grade == .warn && finding.text.contains("as it is missing on "), "\(finding.text)")
         let new = try KeyringFile(configuration.keyring).load()
         #expect(try await store.replaceKeyring(new, now: Date()))
-        #expect(store.keyWait?.number == 2)
+        #expect(store.cluster?.keyWait?.number == 2)
         #expect(throws: CommandFailure.self) { try keyring.remove(1) }
         #expect(try await server.replaceKeyring(new, now: Date()))
         #expect(try await store.replaceKeyring(new, now: Date()))
-        #expect(store.keyWait == nil)
+        #expect(store.cluster?.keyWait == nil)
         #expect(try keyring.list().elements("Keys").map { $0.texts("LackedBy").count } == [0, 0])
         // Simulates that an old key was removed too early.
         let database = try BlockingConnection(DatabaseAddress(configuration.database))

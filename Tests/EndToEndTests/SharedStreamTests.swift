@@ -54,7 +54,7 @@ import Testing
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
             var options = StoreOptions()
             options.streamLanes = ["stream", "stream/look"]
-            options.announcedLanes = options.streamLanes
+            options.cluster.announcedLanes = options.streamLanes
             options.looks = ["stream": .seconds(1)]
             let other = try PostgreSQLPlace(database, pool: .longTimeouts).open(keyring, options)
             let loop = try EventLoop(index: 0)

@@ -36,7 +36,7 @@ import Testing
                 logger: logger
             )
             self.status.watch(self.lane)
-            let limits = try #require(fixture.store.limits)
+            let limits = try #require(fixture.store.cluster)
             self.exchange = LimitExchange(
                 store: limits,
                 status: self.status,

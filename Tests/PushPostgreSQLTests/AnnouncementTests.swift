@@ -40,12 +40,12 @@ import Testing
     @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
-        options.mayExchange = { !wakeUps.isSilent.load(ordering: .relaxed) }
+        options.cluster.mayExchange = { !wakeUps.isSilent.load(ordering: .relaxed) }
         let fixture = try StoreFixture(.postgreSQL, options: options)
         options = StoreOptions()
-        options.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
+        options.cluster.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
         let second = try fixture.reopened(options: options)
-        options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
+        options.cluster.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let third = try fixture.reopened(options: options)
         // The connections listen as soon as they are open. The change returns when the other
         // servers have received its message.
@@ -64,7 +64,7 @@ import Testing
     @Test func aStoppingServerNotifiesTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
-        options.isListedAfterEnd = false
+        options.cluster.isListedAfterEnd = false
         let command = try server.reopened(options: options)
         let store = try #require(server.store as? PostgreSQLStore)
         let loop = try EventLoop(index: 0)
@@ -85,10 +85,10 @@ import Testing
     @Test func aPostToALaneThatOthersSendWakesThem() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
-        options.announcedLanes = ["stream"]
-        options.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
+        options.cluster.announcedLanes = ["stream"]
+        options.cluster.onWork = { wakeUps.poster.wrappingAdd(1, ordering: .relaxed) }
         let fixture = try StoreFixture(.postgreSQL, options: options)
-        options.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
+        options.cluster.onWork = { wakeUps.other.wrappingAdd(1, ordering: .relaxed) }
         let other = try fixture.reopened(options: options)
         // This change shows that the connection is open and listens for messages.
         _ = try await fixture.store.changeUser(

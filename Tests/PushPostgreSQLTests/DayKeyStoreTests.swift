@@ -31,7 +31,7 @@ import Testing
         let first = Day(of: Date() - 10 * Self.day).end - Self.day / 2
         self.chain = MemoryDayChain(DayChain(from: Day(of: first)), place: "first")
         var options = StoreOptions()
-        options.dayChain = self.chain
+        options.cluster.dayChain = self.chain
         self.fixture = try StoreFixture(.postgreSQL, in: folder, options: options)
         self.fixture.clock.advance(by: first.timeIntervalSince(self.fixture.now))
         self.alice = try await self.fixture.addUser("alice")
@@ -39,7 +39,7 @@ import Testing
 
     private func reopened(_ chain: DayChain?, place: String = "second") throws -> any Store {
         var options = StoreOptions()
-        options.dayChain = MemoryDayChain(chain, place: place)
+        options.cluster.dayChain = MemoryDayChain(chain, place: place)
         return try PostgreSQLPlace(self.address, pool: .longTimeouts).open(self.fixture.keyring, options)
     }
 
@@ -142,7 +142,7 @@ import Testing
         // The keyring alone does not decrypt the payload.
         #expect(try self.openCopies(of: 5, in: stolen, with: nil).isEmpty)
         // Two hours are enough, because the allowed difference of clocks is one hour.
-        let turn = try #require(try await store.turnDayKeys(now: self.fixture.now + 2 * 3600))
+        let turn = try #require(try await store.cluster?.turnDayKeys(now: self.fixture.now + 2 * 3600))
         #expect(turn.destroyedBefore == Day(of: self.fixture.now))
         let after = try self.present()
         #expect(after.day == Day(of: self.fixture.now))
@@ -164,8 +164,8 @@ import Testing
         )
         for _ in 0..<3 {
             self.fixture.clock.advance(by: Self.day)
-            _ = try await store.turnDayKeys(now: self.fixture.now)
-            _ = try await other.turnDayKeys(now: self.fixture.now)
+            _ = try await store.cluster?.turnDayKeys(now: self.fixture.now)
+            _ = try await other.cluster?.turnDayKeys(now: self.fixture.now)
             for store in [store, other] { #expect(try await self.payload(5, in: store) == "payload 5") }
         }
         #expect(try self.present().day > Day(of: self.fixture.now - 2 * Self.day))
@@ -174,7 +174,7 @@ import Testing
         #expect(try await store.take(try self.id(5), by: self.alice.id, now: self.fixture.now))
         let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
         #expect(try !self.openCopies(of: 5, in: stolen, with: before).isEmpty)
-        _ = try await store.turnDayKeys(now: self.fixture.now + 2 * Self.day)
+        _ = try await store.cluster?.turnDayKeys(now: self.fixture.now + 2 * Self.day)
         #expect(try self.openCopies(of: 5, in: stolen, with: self.chain.current).isEmpty)
     }
 
@@ -192,7 +192,7 @@ import Testing
         self.chain.advance(to: try self.present().advanced(to: Day(of: self.fixture.now + 4 * Self.day)))
         let later = try self.reopened(self.chain.current)
         self.fixture.clock.advance(by: 4 * Self.day)
-        let turn = try await later.turnDayKeys(now: self.fixture.now)
+        let turn = try await later.cluster?.turnDayKeys(now: self.fixture.now)
         #expect(turn?.erased == 1)
         #expect(try await self.payload(5, in: later) == nil)
         #expect(try self.connection().query("select bytes from usage")[0].integer(0) == 0)
@@ -226,9 +226,9 @@ import Testing
 
     @Test func theReportShowsHowFarEachHolderHasDestroyedKeys() async throws {
         let other = try self.reopened(try self.present())
-        _ = try await other.turnDayKeys(now: self.fixture.now)
+        _ = try await other.cluster?.turnDayKeys(now: self.fixture.now)
         let now = Date()
-        _ = try await self.fixture.store.turnDayKeys(now: now)
+        _ = try await self.fixture.store.cluster?.turnDayKeys(now: now)
         let report = try #require(try PostgreSQLPlace(self.address, pool: .longTimeouts).dayKeys())
         #expect(report.isSealing)
         #expect(report.holders.map(\.place) == ["first", "second"])
@@ -236,7 +236,7 @@ import Testing
         #expect(report.holders.first?.day == DayKeyReport.firstDay(at: now))
         // A day's key is destroyed only if the day has passed by the server's clock and by the
         // database's. One of the two clocks may be ahead.
-        let turn = try await self.fixture.store.turnDayKeys(now: now + 5 * Self.day)
+        let turn = try await self.fixture.store.cluster?.turnDayKeys(now: now + 5 * Self.day)
         #expect(turn?.destroyedBefore == nil)
     }
 
@@ -268,14 +268,14 @@ import Testing
         await (try PostgreSQLPlace(address, pool: .longTimeouts).open(keyring)).close()
         let older = try old.open(keyring)
         var options = StoreOptions()
-        options.dayChain = MemoryDayChain(nil)
+        options.cluster.dayChain = MemoryDayChain(nil)
         let newer = try PostgreSQLPlace(address, pool: .longTimeouts).open(keyring, options)
         #expect(newer.vault.days?.isSealing == false)
-        #expect(try await newer.turnDayKeys(now: Date())?.begins == false)
+        #expect(try await newer.cluster?.turnDayKeys(now: Date())?.begins == false)
         // Another server of the older version may still start, as long as one older server runs.
         await (try old.open(keyring)).close()
         await older.close()
-        #expect(try await newer.turnDayKeys(now: Date())?.begins == true)
+        #expect(try await newer.cluster?.turnDayKeys(now: Date())?.begins == true)
         #expect(newer.vault.days?.isSealing == true)
         #expect(throws: StoreError.self) { _ = try old.open(keyring) }
     }

@@ -135,7 +135,7 @@ import Testing
         let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         let keyring = try Keyring(text: Keyring.generateText())
         var options = StoreOptions.patient
-        options.mark = MemoryMark()
+        options.cluster.mark = MemoryMark()
         await (try place.open(keyring, options)).close()
         try self.operate("revoke usage on schema <schema> from <schema>")
         let error = #expect(throws: StoreError.self) { _ = try place.open(keyring, options) }

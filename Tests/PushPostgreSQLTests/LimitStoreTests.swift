@@ -21,7 +21,7 @@ import Testing
         process: Int64,
         _ news: LimitNews = LimitNews()
     ) async throws -> (others: LimitNews, servers: Int) {
-        try await #require(self.servers[server].store.limits).exchange(news, of: process)
+        try await #require(self.servers[server].store.cluster).exchange(news, of: process)
     }
 
     private func exchange(_ server: Int, process: Int64, _ delay: LaneDelay) async throws {
@@ -75,7 +75,7 @@ import Testing
     }
 
     private func acquireProbe(_ server: Int) async throws -> Bool {
-        try await self.servers[server].store.acquireProbe(of: Lane(Platform("apns")))
+        try await #require(self.servers[server].store.cluster).acquireProbe(of: Lane(Platform("apns")))
     }
 
     @Test func aPauseIsSharedUntilItEnds() async throws {
@@ -123,7 +123,7 @@ import Testing
 
     @Test func cleanupKeepsDelaysThatHaveNotEnded() async throws {
         try await self.exchange(0, process: 7, LaneDelay(lane: "apns", length: .seconds(60), reason: ""))
-        try await self.servers[0].store.limits?.deleteOldNews()
+        try await self.servers[0].store.cluster?.deleteOldNews()
         #expect(try await self.exchange(1, process: 8).others.delays.count == 1)
     }
 }

@@ -18,7 +18,7 @@ import Testing
         self.fixture = try StoreFixture(.postgreSQL, options: .patient)
         self.other = try #require(try self.fixture.reopened(options: .patient).store as? PostgreSQLStore)
         let heard = self.heard
-        self.other.lease?.onEnd { heard.add($0) }
+        self.other.lease.onEnd { heard.add($0) }
     }
 
     /// Records the ends of credentials that the other server received, in order.
@@ -157,20 +157,20 @@ import Testing
     // MARK: Requests under way
 
     @Test func requestsAdmittedBeforeALeaseGapAreRefused() async throws {
-        let term = try #require(self.other.lease?.term)
+        let term = try #require(self.other.lease.term)
         let (carol, dave) = (try #require(Username("carol")), try #require(Username("dave")))
         let add = { (name: Username) in
             try await self.other.addUser(name, role: .device, password: PasswordHash(phc: ""), now: self.fixture.now)
         }
         #expect(try await CredentialLease.$admission.withValue(term) { try await add(carol) })
-        self.other.lease?.end(isFinal: false)
+        self.other.lease.end(isFinal: false)
         for _ in 0..<2 {
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
             // The request began before the lease ended. It stays refused, even after the server
             // has a lease again.
-            try await eventually { self.other.lease?.term != nil }
+            try await eventually { self.other.lease.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)
         #expect(try await add(dave))

@@ -33,8 +33,8 @@ import Testing
         init(_ keyring: String, isCommand: Bool = false, in folder: TemporaryFolder) throws {
             var options = StoreOptions.patient
             let log = self.log
-            options.isListedAfterEnd = !isCommand
-            options.mayExchange = {
+            options.cluster.isListedAfterEnd = !isCommand
+            options.cluster.mayExchange = {
                 log.looks.wrappingAdd(1, ordering: .relaxed)
                 return !log.isStopped.load(ordering: .relaxed)
             }
@@ -95,19 +95,19 @@ import Testing
         for index in order.dropLast() {
             try await servers[index].reload(self.new)
             #expect(servers.map(\.seals) == [1, 1, 1])
-            #expect(servers[index].store.keyWait == self.wait())
+            #expect(servers[index].store.cluster?.keyWait == self.wait())
             #expect(servers[index].events == [.keyWaits(self.wait())])
             try await servers[index].store.settleKeys()
             #expect(try self.inUse == [1])
         }
         let last = servers[order[2]]
         try await last.reload(self.new)
-        #expect(last.seals == 2 && last.store.keyWait == nil && last.events.isEmpty)
+        #expect(last.seals == 2 && last.store.cluster?.keyWait == nil && last.events.isEmpty)
         #expect(try self.inUse == [1, 2])
         for index in order.dropLast() {
             #expect(servers[index].seals == 1)
             try await servers[index].store.settleKeys()
-            #expect(servers[index].seals == 2 && servers[index].store.keyWait == nil)
+            #expect(servers[index].seals == 2 && servers[index].store.cluster?.keyWait == nil)
             #expect(servers[index].events == [.keyWaits(self.wait()), .keySeals(2)])
         }
         let sealing = try self.connection().query("select sealing from node order by number")
@@ -142,7 +142,7 @@ import Testing
         try await self.a.reload(self.new)
         let c = try Server(self.old, in: self.folder)
         let d = try Server(self.new, in: self.folder)
-        #expect(d.seals == 1 && d.store.keyWait == self.wait() && d.events == [.keyWaits(self.wait())])
+        #expect(d.seals == 1 && d.store.cluster?.keyWait == self.wait() && d.events == [.keyWaits(self.wait())])
         try await self.b.reload(self.new)
         #expect(self.b.seals == 1)
         await c.store.close()
@@ -160,7 +160,7 @@ import Testing
         try await self.b.reload(other)
         for server in [self.a, self.b] {
             try await server.store.settleKeys()
-            #expect(server.seals == 1 && server.store.keyWait == self.wait())
+            #expect(server.seals == 1 && server.store.cluster?.keyWait == self.wait())
         }
         try await self.b.reload(self.new)
         try await self.a.store.settleKeys()
@@ -170,9 +170,9 @@ import Testing
     @Test func aRevertedKeyringEncryptsAsBefore() async throws {
         try await self.a.reload(self.new)
         try await self.a.reload(self.old)
-        #expect(self.a.seals == 1 && self.a.store.keyWait == nil)
+        #expect(self.a.seals == 1 && self.a.store.cluster?.keyWait == nil)
         try await self.b.reload(self.new)
-        #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
+        #expect(self.b.seals == 1 && self.b.store.cluster?.keyWait == self.wait())
     }
 
     // MARK: Starts
@@ -221,7 +221,7 @@ import Testing
     @Test func commandsWaitForServersAndServersIgnoreCommands() async throws {
         let command = try Server(self.old, isCommand: true, in: self.folder)
         let other = try Server(self.new, isCommand: true, in: self.folder)
-        #expect(other.seals == 1 && other.store.keyWait == self.wait())
+        #expect(other.seals == 1 && other.store.cluster?.keyWait == self.wait())
         for server in [self.a, self.b] { try await server.reload(self.new) }
         #expect(self.b.seals == 2)
         await command.store.close()
@@ -239,13 +239,13 @@ import Testing
         try await eventually { self.a.store.refusal != nil }
         #expect(self.a.store.refusal == "this server lacks a data key")
         #expect(try #require(self.a.store.failure).contains("lacks key 2"))
-        #expect(!self.a.store.membership.isAlive)
+        #expect(self.a.store.lease.term == nil)
         #expect(throws: VaultError.sealingStopped) { try self.a.store.vault.seal(Data(), in: .indexSecret) }
         await #expect(throws: StoreError.self) { try await self.a.fixture.addUser("alice") }
         let alive = try self.connection().query("select number from node where not is_fenced")
         #expect(try alive.map { try $0.integer(0) } == [self.b.store.membership.number])
         try await self.a.reload(self.new)
-        try await eventually { self.a.store.membership.isAlive }
+        try await eventually { self.a.store.lease.term != nil }
         #expect(self.a.seals == 2 && self.a.store.refusal == nil && self.a.store.failure == nil)
         let reasons = self.a.events.filter { if case .outWithoutKey = $0 { true } else { false } }
         #expect(reasons.count == 1 && self.a.events.count == 1, "told once: \(self.a.events)")
@@ -271,7 +271,7 @@ import Testing
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")
         try await reload
-        try await eventually { self.a.store.membership.isAlive }
+        try await eventually { self.a.store.lease.term != nil }
         #expect(self.a.seals == 2 && self.a.store.refusal == nil)
         try await self.a.fixture.addUser("alice")
     }
@@ -300,7 +300,7 @@ import Testing
         #expect(self.a.seals == 1)
         self.a.goOn()
         try await eventually { self.a.seals == 2 }
-        #expect(self.a.store.keyWait == nil)
+        #expect(self.a.store.cluster?.keyWait == nil)
         #expect(try self.inUse == [2])
     }
 
@@ -308,14 +308,14 @@ import Testing
         let database = try self.connection()
         try database.execute("begin; select id from schema_state where id = 1 for update")
         try self.fence(self.a)
-        try await eventually { !self.a.store.membership.isAlive }
+        try await eventually { self.a.store.lease.term == nil }
         let watch = try self.connection()
         let number = self.a.store.membership.number
         // The excluded server does not wait for a lock in the database. It checks again and again
         // whether it may join.
         #expect(try watch.query(Self.waiting).count == 0)
         try database.execute("commit")
-        try await eventually { self.a.store.membership.isAlive }
+        try await eventually { self.a.store.lease.term != nil }
         #expect(self.a.store.membership.number > number)
     }
 
@@ -357,7 +357,7 @@ import Testing
             """
         )
         for server in [self.a, self.b] { try await server.reload(self.new) }
-        #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())
+        #expect(self.b.seals == 1 && self.b.store.cluster?.keyWait == self.wait())
         // An older server switches to another key at once, without waiting for other servers.
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))
         _ = try self.connection().query(DataKeyEntry.adding, Int64(2), checkValue, Int64(0))

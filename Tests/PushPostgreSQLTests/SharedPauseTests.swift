@@ -33,7 +33,7 @@ import Testing
             let settings = LaneSettings(SharedPauseTests.lane, sender: NoSender())
             self.lane = SharedLane(settings, inFlight: 1000, logger: logger)
             status.watch(self.lane)
-            let limits = try #require(fixture.store.limits)
+            let limits = try #require(fixture.store.cluster)
             self.exchange = LimitExchange(store: limits, status: status, servers: ServerCount(), logger: logger) {
                 fixture.now
             }
@@ -64,7 +64,7 @@ import Testing
         /// Returns whether this server may send the next probe, the push that tests the provider.
         func acquireProbe() async throws -> Bool {
             guard self.lane.withLock({ $0.isPauseShared }) else { return true }
-            if try await self.fixture.store.acquireProbe(of: SharedPauseTests.lane) { return true }
+            if try await #require(self.fixture.store.cluster).acquireProbe(of: SharedPauseTests.lane) { return true }
             self.lane.withLock { $0.postponeProbe(now: self.fixture.now) }
             return false
         }

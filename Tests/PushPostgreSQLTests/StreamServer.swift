@@ -45,7 +45,7 @@ struct StreamServer: Sendable {
     /// Makes a server with its own database, or one that shares the database of `other`.
     init(beside other: StreamServer? = nil, fencesServers: Bool = false) throws {
         var options = StoreOptions.patient
-        options.fencesServers = fencesServers
+        options.cluster.fencesServers = fencesServers
         options.streamLanes = ["stream"]
         self.hub = options.streams
         self.fixture = try other?.fixture.reopened(options: options) ?? StoreFixture(.postgreSQL, options: options)

@@ -32,7 +32,7 @@ import Testing
             loopIndex: 0,
             certificateName: certificate
         )
-        return await self.fixture.server.respond(to: request).response
+        return try await self.fixture.server.respond(to: request).response
     }
 
     @Test func aCertificateSignsItsUserIn() async throws {

@@ -160,7 +160,7 @@ import Testing
                 loopIndex: 0,
                 isEncrypted: isEncrypted
             )
-            let response = await fixture.server.respond(to: request).response
+            let response = try await fixture.server.respond(to: request).response
             response.expectEnvelope()
             #expect(Self.values(.strictTransportSecurity, response) == (field.map { [$0] } ?? []))
         }

@@ -226,7 +226,7 @@ import Testing
             isEncrypted: isEncrypted,
             proxies: TrustedProxies(networks: [network], includesUnix: false, field: .xForwardedFor)
         )
-        let response = await fixture.server.respond(to: request).response
+        let response = try await fixture.server.respond(to: request).response
         response.expectEnvelope()
         return response
     }

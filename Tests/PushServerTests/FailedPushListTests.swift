@@ -136,7 +136,7 @@ import Testing
             now: self.fixture.clock.now,
             isStrict: false
         )
-        return try await #require(handler.routes.first).begin(context).response(to: context)
+        return try await #require(handler.routes.first).begin(context).response
     }
 
     @Test(arguments: [

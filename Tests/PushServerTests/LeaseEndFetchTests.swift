@@ -38,7 +38,7 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 { group.addTask { try await fetch() } }
                 try await eventually { try lock.isAwaited() }
-                storage.store.lease?.end(isFinal: false)
+                storage.store.cluster?.lease.end(isFinal: false)
                 try lock.release()
                 // A fetch that begins after the end of the lease gets what the database contains
                 // at that time.

@@ -37,7 +37,7 @@ import Testing
         let lines = ["\(method) \(target) HTTP/1.1", "Host: \(host)"] + headers
         let head = try #require(RequestHead(lines.joined(separator: "\r\n") + "\r\n\r\n"))
         let request = Request(head: head, body: RequestBody(Array(body.utf8)), peer: peer, loopIndex: 0)
-        return await self.administration.respond(to: request).response
+        return try await self.administration.respond(to: request).response
     }
 
     @Test(arguments: [(0, "local root"), (990, "local sealpost")])
@@ -292,7 +292,7 @@ import Testing
             now: self.fixture.storage.now,
             isStrict: false
         )
-        return try await #require(handler.routes.first).begin(context).response(to: context).json
+        return try await #require(handler.routes.first).begin(context).response.json
     }
 
     @Test(arguments: [

@@ -43,7 +43,7 @@ import Testing
             certificateName: certificate,
             proxies: proxies
         )
-        return await self.fixture.server.respond(to: request).response
+        return try await self.fixture.server.respond(to: request).response
     }
 
     private func expectStranger(_ response: Response, sourceLocation: SourceLocation = #_sourceLocation) async throws {
@@ -184,7 +184,7 @@ import Testing
             loopIndex: 0,
             proxies: Self.proxies
         )
-        let begun = await self.fixture.server.respond(to: request).response
+        let begun = try await self.fixture.server.respond(to: request).response
         return ("Authorization", "Bearer \(try #require(begun.json["Token"]?.text))")
     }
 

@@ -39,7 +39,7 @@ import Testing
             try await storage.addUser(name, role: role, ServerFixture.passwordHash)
         }
         var options = StoreOptions()
-        options.mayExchange = { [gate] in gate.isOpen.load(ordering: .relaxed) }
+        options.cluster.mayExchange = { [gate] in gate.isOpen.load(ordering: .relaxed) }
         self.there = try await ServerFixture(storage: storage.reopened(options: options))
     }
 
@@ -90,7 +90,7 @@ import Testing
             by: credentials,
             from: nil,
             reader: nil,
-            term: self.there.storage.store.lease?.term,
+            term: self.there.storage.store.cluster?.lease.term,
             now: self.there.clock.now
         ) != nil
     }
@@ -181,7 +181,7 @@ import Testing
         ]
         for isOpen in [false, true] {
             self.gate.isOpen.store(isOpen, ordering: .relaxed)
-            if isOpen { try await eventually { self.there.storage.store.lease?.term != nil } }
+            if isOpen { try await eventually { self.there.storage.store.cluster?.lease.term != nil } }
             for (subject, statuses) in zip(subjects, expected) {
                 for (shown, status) in zip(Shown.allCases, statuses) {
                     // The second server may cache credentials again if they are still valid.
@@ -207,7 +207,7 @@ import Testing
     func aRequestInterruptedByTheLeasesEndIsRefused(method: HTTPRequest.Method) async throws {
         let subject = try await self.subject("user")
         #expect(try await self.status(subject, .token) == .ok)
-        let lease = try #require(self.there.storage.store.lease)
+        let lease = try #require(self.there.storage.store.cluster?.lease)
         let storage = self.there.storage
         let lock = try storage.lock("account")
         async let answer = self.tags(method, subject)

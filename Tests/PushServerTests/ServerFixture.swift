@@ -235,7 +235,7 @@ struct ServerFixture: Sendable {
             certificateName: certificate,
             memory: memory
         )
-        let response = await self.server.respond(to: request).response
+        let response = try await self.server.respond(to: request).response
         response.expectEnvelope(sourceLocation: sourceLocation)
         return response
     }

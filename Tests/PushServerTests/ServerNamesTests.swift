@@ -25,7 +25,7 @@ import Testing
             loopIndex: 0,
             proxies: TrustedProxies(networks: [], includesUnix: true, field: .xForwardedFor)
         )
-        return await fixture.server.respond(to: request).response
+        return try await fixture.server.respond(to: request).response
     }
 
     private static let alice = ("Authorization", ServerFixture.basic("alice"))

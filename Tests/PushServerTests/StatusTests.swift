@@ -110,7 +110,7 @@ import Testing
         let here = try await ServerFixture(storage: storage)
         try await storage.addUser("ada", role: .admin, ServerFixture.passwordHash)
         var options = StoreOptions.silent
-        options.release = "9.8"
+        options.cluster.release = "9.8"
         let other = try storage.reopened(options: options)
         try storage.extendLeases()
         let both = try await self.nodes(of: here)

@@ -33,7 +33,9 @@ package struct StoreFixture: Sendable {
         self.folder = try folder ?? TemporaryFolder()
         self.keyring = keyring
         var options = options
-        if options.dayChain == nil { options.dayChain = MemoryDayChain.shared(by: self.folder, from: self.clock.now) }
+        if options.cluster.dayChain == nil {
+            options.cluster.dayChain = MemoryDayChain.shared(by: self.folder, from: self.clock.now)
+        }
         self.store = try kind.place(self.folder).open(self.keyring, options)
         self.reader = try self.store.makeReader()
     }
@@ -281,14 +283,14 @@ extension StoreOptions {
     package static var patient: StoreOptions {
         var options = StoreOptions()
         options.writeTimeout = .seconds(120)
-        options.fencesServers = false
+        options.cluster.fencesServers = false
         return options
     }
 
     /// Options of a server that neither renews its lease nor fences (excludes) others.
     package static var silent: StoreOptions {
         var options = StoreOptions.patient
-        options.mayExchange = { false }
+        options.cluster.mayExchange = { false }
         return options
     }
 

@@ -5,14 +5,18 @@ package import Testing
 
 /// A reader that forwards each read to another reader. It answers asynchronously, as over a
 /// network.
-package final class WaitingReader<Base: StoreReader>: StoreReader {
+package final class WaitingReader<Base: StoreReader>: StoreReader, GroupedReader {
     fileprivate let base: Base
 
     fileprivate init(base: Base) {
         self.base = base
     }
 
-    package var immediate: (any ImmediateReader)? { nil }
+    package var fetchReader: FetchReader { .grouped(self) }
+
+    package func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification {
+        WaitingFetch(fetch, by: self)
+    }
 
     package var sealing: Sealing { self.base.sealing }
 
@@ -175,6 +179,32 @@ package final class WaitingReader<Base: StoreReader>: StoreReader {
         await Task.yield()
         return try await self.base.countSealed()
     }
+}
+
+/// A read of `WaitingReader`, whose caller itself must finish it.
+private final class WaitingFetch<Base: StoreReader>: PendingNotification {
+    private let fetch: NotificationFetch
+    private let reader: WaitingReader<Base>
+    private var end: Result<StoredNotification?, StoreError>?
+
+    init(_ fetch: NotificationFetch, by reader: WaitingReader<Base>) {
+        self.fetch = fetch
+        self.reader = reader
+    }
+
+    var isFinished: Bool { self.end != nil }
+
+    func begin(resume caller: UnsafeContinuation<Void, Never>) { caller.resume() }
+
+    func finish() async {
+        do throws(StoreError) {
+            self.end = .success(try await self.reader.notification(self.fetch))
+        } catch {
+            self.end = .failure(error)
+        }
+    }
+
+    func result() throws(StoreError) -> StoredNotification? { try self.end?.get() ?? nil }
 }
 
 /// The choice whether the readers of a test's servers answer asynchronously.

@@ -32,14 +32,14 @@ extension StoreOptions {
         self.lookLifetime = configuration.server.lifetime
         self.lookBook = looks
         self.tags = configuration.server.tags
-        self.release = Version.current
-        self.dayChain = DayKeyFile(configuration.dayKeys)
-        self.mark = TimelineFile(configuration.timeline)
+        self.cluster.release = Version.current
+        self.cluster.dayChain = DayKeyFile(configuration.dayKeys)
+        self.cluster.mark = TimelineFile(configuration.timeline)
         self.events = configuration.events.stored
         // Any server may enqueue a push for a device whose stream is open at another server. So
         // the pushes of event streams are announced to the other servers.
-        self.announcedLanes = streamLanes
-        self.onWork = { workIsWaiting() }
+        self.cluster.announcedLanes = streamLanes
+        self.cluster.onWork = { workIsWaiting() }
         self.onEvent = { event in
             logger.log(event)
             // The store now encrypts with another key.

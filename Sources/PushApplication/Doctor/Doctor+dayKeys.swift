@@ -9,7 +9,7 @@ extension Doctor {
         let file = DayKeyFile(self.configuration.dayKeys)
         do {
             // The check of the database reports a store that cannot be read.
-            guard let report = try? self.configuration.storePlace.dayKeys() else { return nil }
+            guard let report = try? self.configuration.storePlace.cluster?.dayKeys() else { return nil }
             let chain = try file.load()
             try report.check(chain, at: file.place)
             guard let chain else {

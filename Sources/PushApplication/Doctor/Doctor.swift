@@ -151,7 +151,7 @@ package struct Doctor: Sendable {
                     "key \(key.number) has encrypted \(key.seals) values; run sealpost keys rotate"
                 )
             }
-            let servers = (try? place.serverKeys()) ?? []
+            let servers = (try? place.cluster?.serverKeys()) ?? []
             let lacking = servers.filter { $0.lacks(keyring.sealing, of: keyring) }.map(\.name)
             if !lacking.isEmpty {
                 return Finding(
@@ -219,7 +219,8 @@ package struct Doctor: Sendable {
             return [Finding(.warn, "database", "\(place) \(state)")]
         }
         do throws(StoreError) {
-            let inspection = try place.inspect(comparing: TimelineFile(self.configuration.timeline))
+            try place.cluster?.compare(TimelineFile(self.configuration.timeline))
+            let inspection = try place.inspect()
             return [self.database(place, inspection)] + self.lanesWithoutSender(inspection.tallies)
         } catch {
             return [Finding(.fail, "database", "\(error)")]

@@ -34,10 +34,10 @@ extension Configuration {
         // A command must also know which kinds of events are stored: if it deletes a user, the end
         // of each of that user's pushes is an event.
         options.events = self.events.stored
-        options.release = Version.current
-        options.isListedAfterEnd = false
-        options.dayChain = DayKeyFile(self.dayKeys)
-        options.mark = TimelineFile(self.timeline)
+        options.cluster.release = Version.current
+        options.cluster.isListedAfterEnd = false
+        options.cluster.dayChain = DayKeyFile(self.dayKeys)
+        options.cluster.mark = TimelineFile(self.timeline)
         let keyring = try KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace)
         // The server refuses to start with a database, but without this file.
         if creates, PrivateFile.isMissing(self.signingKeys), try !self.storePlace.isMade() {

@@ -21,8 +21,9 @@ package struct LocalKeyring {
     package func list() throws -> JSONValue {
         let keyring = try self.file.load()
         let used = try self.configuration.storePlace.dataKeys()
-        let servers = try self.configuration.storePlace.serverKeys()
-        let days = try self.configuration.storePlace.dayKeys()
+        let cluster = self.configuration.storePlace.cluster
+        let servers = try cluster?.serverKeys() ?? []
+        let days = try cluster?.dayKeys()
         let keys = keyring.numbers.map { number in
             let entry = used.first { $0.number == number }
             let lackedBy = servers.filter { $0.lacks(number, of: keyring) }.map { JSONValue.string($0.name) }
@@ -56,7 +57,8 @@ package struct LocalKeyring {
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
             let since = entry.usedSince.rfc3339.prefix(10)
             let count = try place.countSealed(with: number)
-            let servers = try place.serverKeys().filter { $0.sealing == number }.map(\.name).joined(separator: ", ")
+            let users = try (place.cluster?.serverKeys() ?? []).filter { $0.sealing == number }
+            let servers = users.map(\.name).joined(separator: ", ")
             let sealing = servers.isEmpty ? "" : "; it encrypts at \(servers)"
             let isFirst = try self.file.load().sealing == number
             throw CommandFailure(
@@ -69,7 +71,7 @@ package struct LocalKeyring {
         // Even a key that is not marked as in use may be needed. A server may have encrypted a
         // value with the key before it switched to another key, and may have stored this value
         // only after all other values were re-encrypted.
-        if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
+        if let cluster = place.cluster { try self.checkUnneeded(number, in: cluster) }
         try self.file.remove(number)
         return self.json(of: number)
     }
@@ -78,7 +80,7 @@ package struct LocalKeyring {
 
     /// If values are encrypted with a key that is not marked as in use, throws `CommandFailure`.
     /// If all servers have the key, also marks it as in use again.
-    private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
+    private func checkUnneeded(_ number: UInt32, in place: any ClusterPlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }
         let encrypted = "\(count) values are encrypted with key \(number)"

@@ -9,7 +9,7 @@ extension PostgreSQLStore {
     private static let dayPage = 200
 
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? {
-        guard let days = self.vault.days, let keeper = self.options.dayChain else { return nil }
+        guard let days = self.vault.days, let keeper = self.options.cluster.dayChain else { return nil }
         var turn = DayKeyTurn()
         if !days.isSealing {
             // Begins to encrypt with day keys if all servers support it.

@@ -33,7 +33,7 @@ extension PostgreSQLStore {
     /// If the keyring's first key waits for other servers, and all of them now have it, encrypts
     /// with it from now on.
     func settleKeys() async throws {
-        guard self.options.mayExchange() else { return }
+        guard self.options.cluster.mayExchange() else { return }
         try await self.keys.changing {
             if self.keys.isUnreported { try await self.reportSealing() }
             guard let wait = self.keys.wait else { return }

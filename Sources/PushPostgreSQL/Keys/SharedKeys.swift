@@ -42,7 +42,7 @@ final class SharedKeys: Sendable {
     /// the keys, with the encrypting key first.
     init(_ keyring: Keyring, _ wait: KeyWait?, _ vault: Vault, _ options: StoreOptions) {
         self.vault = vault
-        self.isCommand = !options.isListedAfterEnd
+        self.isCommand = !options.cluster.isListedAfterEnd
         self.onEvent = options.onEvent
         self.state = Mutex(State(keyring: keyring))
         self.record(wait)

@@ -2,14 +2,14 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLStore: LimitStore {
+extension PostgreSQLStore: Cluster {
     /// The lifetime in milliseconds of rows in `limit_news`, which only servers of an older
     /// version write.
     private static let lifetime: Int64 = 120_000
     /// The maximum pause at a provider's request, in milliseconds: a year.
     private static let longestDelay: Int64 = 31_536_000_000
 
-    package var limits: (any LimitStore)? { self }
+    package var cluster: (any Cluster)? { self }
 
     package func exchange(_ news: LimitNews, of process: Int64) async throws -> (others: LimitNews, servers: Int) {
         if !news.delays.isEmpty { try await self.store(news.delays, of: process) }

@@ -11,7 +11,7 @@ extension PostgreSQLStore {
         return try pending.result()
     }
 
-    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? {
+    package func pendingNotification(_ fetch: NotificationFetch) -> any PendingNotification {
         PendingFetch(fetch, of: self)
     }
 

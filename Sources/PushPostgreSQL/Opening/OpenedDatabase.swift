@@ -24,9 +24,9 @@ struct OpenedDatabase {
         _ migrations: [Migration]
     ) throws(StoreError) {
         do {
-            let (connection, identity, kept) = try Self.connect(address, options.mark)
+            let (connection, identity, kept) = try Self.connect(address, options.cluster.mark)
             self.identity = identity
-            if kept != nil, let place = options.mark?.place, try !connection.has("migration") {
+            if kept != nil, let place = options.cluster.mark?.place, try !connection.has("migration") {
                 // A role that may not use its schema sees no tables there.
                 try SchemaOwnership.checkCreation(connection)
                 let marks = "\(place), and the file day-keys beside it"
@@ -36,9 +36,9 @@ struct OpenedDatabase {
             // The mark is stored only now, so that a stored mark shows that the database had
             // tables.
             let mark = DatabaseMark(identity)
-            if mark != kept { try options.mark?.keep(mark) }
+            if mark != kept { try options.cluster.mark?.keep(mark) }
             let hasDayKeys = migrations.contains { $0.name == Migration.dayKeys }
-            let days = try options.dayChain.flatMap { keeper in
+            let days = try options.cluster.dayChain.flatMap { keeper in
                 hasDayKeys ? try DayKeyReport.open(keeper, now: options.now(), connection) : nil
             }
             let schema = migrations.map(\.name).max() ?? ""
@@ -54,7 +54,7 @@ struct OpenedDatabase {
                 let secret = try Self.secret(connection, vault)
                 try Self.beginEvents(connection, options.events, now: options.now())
                 _ = try connection.query(ServerMembership.firstEpoch)
-                let assigned = try Self.join(connection, options, schema: schema, vault, keyring)
+                let assigned = try Self.join(connection, options.cluster, schema: schema, vault, keyring)
                 return (Sealing(vault, secret), SharedKeys(keyring, choice.wait, vault, options), assigned)
             }
         } catch {
@@ -121,7 +121,7 @@ struct OpenedDatabase {
 
     private static func join(
         _ connection: BlockingConnection,
-        _ options: StoreOptions,
+        _ options: ClusterOptions,
         schema: String,
         _ vault: Vault,
         _ keyring: Keyring

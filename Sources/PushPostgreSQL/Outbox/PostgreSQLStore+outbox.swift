@@ -7,8 +7,6 @@ internal import Synchronization
 /// Leases pushes. A lease does not expire: when the server that holds it is fenced, other servers
 /// take over the leased pushes.
 extension PostgreSQLStore {
-    package var maySend: Bool { self.membership.isAlive }
-
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         var leasing = Leasing(request.lane, interval: request.interval, by: self, now: now)
         leasing.countsUnread = request.countsUnread

@@ -44,7 +44,7 @@ final class ServerMembership: Sendable {
         var waiters: [@Sendable (_ isCurrent: Bool) -> Void] = []
     }
 
-    let options: StoreOptions
+    let options: ClusterOptions
     /// Called on any thread when this server may take over the pushes of other servers.
     private let onFreed: @Sendable () -> Void
     let database: ConnectionPool
@@ -58,7 +58,7 @@ final class ServerMembership: Sendable {
 
     init(
         _ assigned: AssignedNumber,
-        _ options: StoreOptions,
+        _ options: ClusterOptions,
         schema: String,
         _ keys: SharedKeys,
         _ database: ConnectionPool,
@@ -76,10 +76,6 @@ final class ServerMembership: Sendable {
     /// The server's number. It is never assigned to another server, and changes when the server
     /// joins again after it was fenced.
     var number: Int64 { self.state.withLock { $0.assigned.number } }
-
-    /// Whether this server may send the pushes that it has leased under its number; `false` if it
-    /// did not renew its lease in time.
-    var isAlive: Bool { self.lease.term != nil }
 
     /// The machine's name and the process's id, for operators.
     static var name: String {

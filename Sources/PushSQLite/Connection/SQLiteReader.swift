@@ -38,7 +38,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    package var immediate: (any ImmediateReader)? { self }
+    package var fetchReader: FetchReader { .immediate(self) }
 
     package func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) throws(StoreError) -> [Entity] {
         try self.read { db in

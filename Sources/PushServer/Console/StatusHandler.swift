@@ -8,7 +8,7 @@ internal import SocketHTTP
 /// Shows administrators the state of the server: its throughput, the pushes that wait and why they
 /// wait, and the credentials that expire soon.
 struct StatusHandler: Handler {
-    let store: any StoreHealth
+    let cluster: (any Cluster)?
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
@@ -31,8 +31,8 @@ struct StatusHandler: Handler {
                 .init("Version", .string(self.daemon.version)),
                 .init("StartedAt", .string(self.startedAt.rfc3339)),
                 .init("Now", .string(context.now.rfc3339)),
-                .init("Servers", .number(try await self.store.sharing()?.servers ?? 1)),
-                .init("Nodes", .array(try await self.store.servers(limit: Self.maximumServers).map(\.json))),
+                .init("Servers", .number(try await self.cluster?.sharing().servers ?? 1)),
+                .init("Nodes", .array(try await self.cluster?.servers(limit: Self.maximumServers).map(\.json) ?? [])),
                 .init("Troubles", .array(self.troubles().map { .string($0) })),
                 .init("Lanes", .array(try await self.lanes(context))),
                 .init(

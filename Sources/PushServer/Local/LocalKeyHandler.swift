@@ -58,7 +58,7 @@ struct LocalKeyHandler: Handler {
 
 extension LocalKeyHandler {
     private var waits: [JSONValue.Member] {
-        guard let wait = self.store.keyWait else { return [] }
+        guard let wait = self.store.cluster?.keyWait else { return [] }
         let servers = JSONValue.array(wait.lacking.map { .string($0) })
         return [.init("Waits", .object([.init("Key", .number(wait.number)), .init("Servers", servers)]))]
     }

@@ -27,30 +27,25 @@ final class FetchHandler: Handler {
     }
 
     var routes: [Route] {
-        [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
+        [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], reply: self.fetch)]
     }
 
-    /// Reads the notification in the cheapest way that the store offers: immediately, in a batch
-    /// with other fetches, or in a task that waits.
-    private func fetch(_ context: RequestContext) throws -> Step {
+    /// Reads the notification as the store does: immediately, or in a group with other fetches.
+    private func fetch(_ context: RequestContext) throws -> Reply {
         let id = try self.visible.id(in: context)
         let caller = try context.known
         let sends = caller.user.role.includes(.publisher)
         let fetch = NotificationFetch(id, for: caller.user.id, alsoAsSender: sends, now: context.now)
-        if let reader = context.reader.immediate {
-            return try self.answer(id, reader.notification(fetch), context)
-        }
-        guard let pending = context.reader.pendingNotification(fetch) else {
-            return .work {
-                let found = try await context.reader.notification(fetch)
-                return try await self.answer(id, found, context).response(to: context)
-            }
-        }
-        return .read(pending) { context in
-            if pending.isFinished { return try self.answer(id, pending.result(), context) }
-            return .work {
-                await pending.finish()
-                return try await self.answer(id, pending.result(), context).response(to: context)
+        switch context.reader.fetchReader {
+        case .immediate(let reader): return try self.answer(id, reader.notification(fetch), context)
+        case .grouped(let reader):
+            let pending = reader.pendingNotification(fetch)
+            return .wait({ pending.begin(resume: $0) }) {
+                if pending.isFinished { return try self.answer(id, pending.result(), context) }
+                return .later {
+                    await pending.finish()
+                    return try await self.answer(id, pending.result(), context).response
+                }
             }
         }
     }
@@ -62,11 +57,11 @@ final class FetchHandler: Handler {
         _ id: NotificationID,
         _ found: consuming StoredNotification?,
         _ context: RequestContext
-    ) throws -> Step {
+    ) throws -> Reply {
         let caller = try context.known
         guard let found = consume found, caller.user.mayUse(found.app) else { throw Problem(.notFound) }
-        if found.isReadOnce { return .work { try await self.lease(id, found, to: caller.user, context) } }
-        return .answer(try self.show(id, found, to: caller, context))
+        if found.isReadOnce { return .later { try await self.lease(id, found, to: caller.user, context) } }
+        return .now(try self.show(id, found, to: caller, context))
     }
 
     /// The answer with a payload that may be fetched again.

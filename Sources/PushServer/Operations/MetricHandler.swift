@@ -7,6 +7,7 @@ internal import SocketHTTP
 /// Shows administrators the metrics, in Prometheus' text format.
 struct MetricHandler: Handler {
     let store: any StoreHealth
+    let cluster: (any Cluster)?
     let vault: Vault
     let authenticator: Authenticator
     let identityField: IdentityField?
@@ -30,7 +31,7 @@ struct MetricHandler: Handler {
         samples.append(MetricSample(.startTime, [:], self.startedAt.timeIntervalSince1970.rounded()))
         samples.append(MetricSample(.auditEntries, [:], Double(try await context.reader.lastAuditNumber())))
         samples += self.store.report.samples
-        samples += try await self.store.sharing()?.samples ?? []
+        samples += try await self.cluster?.sharing().samples ?? []
         if let day = self.vault.days?.chain.day {
             samples.append(MetricSample(.oldestDayKey, [:], Double(day.number) * 86_400))
         }

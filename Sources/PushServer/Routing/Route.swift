@@ -66,7 +66,7 @@ final class Route: Sendable {
     /// beginning covers both.
     let isChange: Bool
     /// Begins to answer a request; does not block.
-    let begin: @Sendable (RequestContext) throws -> Step
+    let begin: @Sendable (RequestContext) throws -> Reply
     let meter = RequestMeter()
 
     /// The parts of the path before and after the first parameter; a second parameter is left out.
@@ -90,7 +90,7 @@ final class Route: Sendable {
         body members: [String] = [],
         checksBody: Bool = false,
         upTo bodyBytes: Int = 1024,
-        step begin: @escaping @Sendable (RequestContext) throws -> Step
+        reply begin: @escaping @Sendable (RequestContext) throws -> Reply
     ) {
         self.method = method
         self.path = path
@@ -140,8 +140,8 @@ final class Route: Sendable {
             body: members,
             checksBody: checksBody,
             upTo: bodyBytes,
-            step: { context in
-                .work { try await run(context) }
+            reply: { context in
+                .later { try await run(context) }
             }
         )
     }
@@ -155,7 +155,7 @@ final class Route: Sendable {
         query parameters: [String] = [],
         always answer: @escaping @Sendable (RequestContext) throws -> Response
     ) {
-        self.init(method, path, access, hosts: hosts, query: parameters, step: { .answer(try answer($0)) })
+        self.init(method, path, access, hosts: hosts, query: parameters, reply: { .now(try answer($0)) })
     }
 
     /// Whether the route serves callers who administer the server; their tokens need the scope

@@ -41,7 +41,7 @@ package final class Authenticator: Sendable {
     /// Creates an authenticator. `servers` is the number of servers that share the quotas and the
     /// limits of sign-ins.
     package init(
-        store: any AccountStore & TokenStore & KeyStore,
+        store: any Store,
         parameters: PasswordParameters,
         workers: Int,
         quotas: [Role: Quota],
@@ -51,7 +51,7 @@ package final class Authenticator: Sendable {
     ) {
         self.store = store
         self.issuer = issuer
-        self.lease = store.lease
+        self.lease = store.cluster?.lease
         self.pool = HashingPool(workers: workers)
         self.quotas = Quotas(quotas, servers: servers)
         self.owners = IssuedOwners(secret: store.indexSecret)

@@ -18,9 +18,6 @@ package protocol AccountReader: SharedReader {
 ///
 /// If a caller has requested a change, the audit records it in the same transaction.
 package protocol AccountStore: Sendable {
-    /// The lease of cached credentials; `nil` if no other server can end credentials.
-    var lease: CredentialLease? { get }
-
     /// Adds a user; `false` if the name is taken.
     func addUser(_ user: NewUser, by record: AuditRecord?, now: Date) async throws -> Bool
 

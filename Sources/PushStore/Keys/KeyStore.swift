@@ -129,9 +129,6 @@ package protocol KeyStore: Sendable {
     /// use.
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
-    /// The reason why the keyring's first key does not encrypt yet; `nil` if it encrypts.
-    var keyWait: KeyWait? { get }
-
     /// Adds the numbers of values that each key has encrypted to the stored numbers.
     func addSeals(_ seals: [UInt32: Int]) async throws
 
@@ -144,17 +141,9 @@ package protocol KeyStore: Sendable {
     /// `passed` gets the approximate number of values that the pass has covered. If `passed`
     /// throws, the pass ends.
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
-
-    /// Destroys the keys of past days. Before that, re-encrypts those values that are encrypted
-    /// with one of these keys and may still be read. Returns `nil` if the store has no day keys.
-    func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }
 
 extension KeyStore {
-    package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
-
-    package var keyWait: KeyWait? { nil }
-
     package var vault: Vault { self.sealing.vault }
 
     /// The secret that the keys of keyed hashes are derived from.

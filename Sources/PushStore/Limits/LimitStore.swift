@@ -1,7 +1,7 @@
 package import PushCore
 
-/// Exchanges the delays and pauses of lanes (queues of pushes to one provider) between servers. A
-/// store that a single server uses has no `LimitStore`.
+/// Exchanges the delays and pauses of lanes (queues of pushes to one provider) between the
+/// servers that share a store.
 package protocol LimitStore: Sendable {
     /// Stores the new delays and pauses of the server `process`. Returns the delays and pauses of
     /// the other servers, and the number of live servers, including this one. The returned delays

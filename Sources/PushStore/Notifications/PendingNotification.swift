@@ -35,7 +35,3 @@ package protocol PendingNotification: AnyObject {
     /// read is finished.
     func result() throws(StoreError) -> StoredNotification?
 }
-
-extension StoreReader {
-    package func pendingNotification(_ fetch: NotificationFetch) -> (any PendingNotification)? { nil }
-}

@@ -42,13 +42,6 @@ extension OutboxReader {
 
 /// Leases pushes, and stores the results of attempts to send them.
 package protocol OutboxStore: Sendable {
-    /// Whether this server may send leased pushes at this moment. The delivery checks this
-    /// immediately before each push.
-    ///
-    /// `false` if this server has not reported to the shared database in time, so that other
-    /// servers may take its pushes over.
-    var maySend: Bool { get }
-
     /// Leases due pushes, the oldest first.
     ///
     /// The store also settles due pushes that must not be sent any more. So it may return fewer
@@ -58,11 +51,6 @@ package protocol OutboxStore: Sendable {
     /// Leases a push that `probe` has found. `nil` if it is no longer due, or if the store has
     /// settled it because it must not be sent.
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
-
-    /// Reserves the next probe (a push that tests the provider) of a paused lane for this server;
-    /// `false` while another server that shares the store has reserved it. The caller may repeat
-    /// the call.
-    func acquireProbe(of lane: Lane) async throws -> Bool
 
     /// Makes due all pushes that were leased when the last process ended: no process can be
     /// sending them any more.
@@ -135,12 +123,4 @@ package protocol OutboxStore: Sendable {
     /// is skipped, and so is an expired notification. If a row cannot be decoded, it is set aside:
     /// it stays until it expires, and does not block other notifications.
     func releaseScheduled(limit: Int?, now: Date) async throws -> Release
-}
-
-extension OutboxStore {
-    /// Always `true`, since no other server shares the store.
-    package var maySend: Bool { true }
-
-    /// Always `true`: if no other server shares the store, this server sends each probe.
-    package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 }
