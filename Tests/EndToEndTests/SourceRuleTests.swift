@@ -53,12 +53,13 @@ import Testing
 
     /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
-        "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
+        "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift",
         // Only tests use a store's default clock; the program gives each store a clock.
         "Store.swift",
-        // These files read the time for logs, certificates, a lock's timeout, a demonstration,
-        // keys and spans. Nothing expires by this time.
-        "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
+        // These files read the time for signatures, logs, certificates, a lock's timeout, a
+        // demonstration, keys and spans. Nothing expires by this time.
+        "AnswerSigner.swift", "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift",
+        "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]
 

@@ -213,7 +213,7 @@ import Testing
                     try await eventually {
                         for delivery in try await fixture.storage.lease() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
-                            fixture.settlements.settled([delivery.push.notification])
+                            fixture.links.settlements.settled([delivery.push.notification])
                         }
                         return false
                     }

@@ -40,14 +40,13 @@ struct ServerFixture: Sendable {
     let reports: ReportReader
     let lists: ListPool
     let signingKeys: SigningKeys
-    let settlements = SettlementWatch()
     let log = LogRecorder()
     let wakeUps = Counter()
     let requestLine = RequestLine()
     let lanes = LaneRecorder()
     let history = StatusHistory()
     let setup = SetupCode()
-    let traces: RequestTraces
+    let links: ProcessLinks
 
     /// With `storage`, the fixture is a second server on that store, and adds no users. If
     /// `parameters` is `nil`, passwords are hashed with the usual parameters.
@@ -89,7 +88,7 @@ struct ServerFixture: Sendable {
         troubles: [String] = []
     ) throws {
         let (store, clock, log, wakeUps) = (storage.store, storage.clock, self.log, self.wakeUps)
-        let (lanes, history, setup) = (self.lanes, self.history, self.setup)
+        let lanes = self.lanes
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
         // All readers share one connection to the database. If each reader had a connection of its
@@ -107,33 +106,34 @@ struct ServerFixture: Sendable {
             logger: logger
         )
         self.signingKeys = signingKeys
-        self.traces = traces
+        self.links = ProcessLinks(traces: traces)
+        self.links.workIsWaiting.onCall { wakeUps.increment() }
+        var daemon = Daemon()
+        daemon.version = "test"
+        daemon.credentials = {
+            let end = Date(timeIntervalSince1970: 2_000_000_000)
+            return [CredentialExpiry(name: "senders.apns", expiresAt: end, lifetime: 518_400)]
+        }
+        daemon.pauses = { lanes.pauses }
+        daemon.retry = { lanes.retry($0) }
+        daemon.troubles = { troubles }
+        (daemon.history, daemon.setup) = (self.history, self.setup)
         self.server = PushServer(
-            store: store,
-            readers: Array(repeating: WaitingReads.reader(reader), count: Self.loops),
-            reports: self.reports,
-            lists: self.lists,
-            authenticator: self.authenticator,
-            settings: settings,
-            signingKeys: signingKeys,
-            settlements: self.settlements,
-            logger: logger,
-            workIsWaiting: { wakeUps.increment() },
-            troubles: { troubles },
-            daemon: Daemon(
-                version: "test",
-                credentials: {
-                    let end = Date(timeIntervalSince1970: 2_000_000_000)
-                    return [CredentialExpiry(name: "senders.apns", expiresAt: end, lifetime: 518_400)]
-                },
-                pauses: { lanes.pauses },
-                retry: { lanes.retry($0) }
-            ),
-            history: history,
-            setup: setup,
-            traces: self.traces,
-            now: { clock.now },
-            wall: { clock.now }
+            ServerParts(
+                StoreAccess(
+                    store,
+                    readers: Array(repeating: WaitingReads.reader(reader), count: Self.loops),
+                    reports: self.reports,
+                    lists: self.lists
+                ),
+                authenticator: self.authenticator,
+                settings: settings,
+                signer: AnswerSigner(keys: signingKeys, logger: logger, now: { clock.now }),
+                links: self.links,
+                daemon: daemon,
+                logger: logger,
+                now: { clock.now }
+            )
         )
     }
 

@@ -10,14 +10,11 @@ struct NotificationPoster: Sendable {
     let ids: NotificationIDs
     /// The limits of what a user may store, by the user's role.
     let bounds: [Role: StorageBounds]
-    /// Wakes the service that sends pushes.
-    let workIsWaiting: @Sendable () -> Void
-    /// Informs the delivery of the time at which the next scheduled notification is due.
-    let schedule: ReleaseSchedule
+    /// Wakes the delivery, and informs it of the time at which the next scheduled notification is
+    /// due, and of the trace that a push belongs to: the trace of the sender's request.
+    let links: ProcessLinks
     /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Tells the delivery which trace a push belongs to: the trace of the sender's request.
-    let traces: RequestTraces
 
     /// The largest number of ids that are drawn for one notification. A random id of 31 bits may
     /// be in use already; the server then draws another one. Because of the limit, the sender gets
@@ -108,13 +105,13 @@ struct NotificationPoster: Sendable {
         let bounds = self.bounds[sender.role]
         // The traces are recorded first: once the store has the notifications, the delivery may
         // send them before the next line runs.
-        if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.id) } }
+        if let trace = request.trace { for post in posts { self.links.traces.record(trace, of: post.id) } }
         let outcomes = try await self.store.post(PostRequest(posts, of: batch, within: bounds))
-        if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
+        if outcomes.contains(where: \.hasWork) { self.links.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }
             self.history.countPost()
-            if let sendAt = post.sendAt { self.schedule.record(sendAt) }
+            if let sendAt = post.sendAt { self.links.schedule.record(sendAt) }
         }
         return outcomes
     }
