@@ -279,15 +279,15 @@ struct ServerFixture: Sendable {
 
 extension ServerSettings {
     /// Settings with the tutorial's platforms. A handle of WNS must be an HTTPS address.
-    static let forTests = ServerSettings(
+    static let forTests = ServerSettings {
         // On a busy machine, a batch may take longer than the usual timeout.
-        batchTimeout: .seconds(60),
-        platforms: [
+        $0.batchTimeout = .seconds(60)
+        $0.platforms = [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
             Platform("wns"): .init(SampleHandleRule { $0.hasPrefix("https://") ? nil : "it must be https" }),
-        ],
-        events: .listed
-    )
+        ]
+        $0.events = .listed
+    }
 
     /// A copy of `forTests` in which `member` has the value `value`.
     static func forTests<Value>(_ member: WritableKeyPath<Self, Value>, _ value: Value) -> Self {

@@ -174,7 +174,7 @@ import Testing
     @Test func membersOfAHandleAreNotChecked() async throws {
         let handle = try #require(DeviceHandle("canonical"))
         let rule = SampleHandleRule(.object { _ in handle })
-        let settings = ServerSettings(platforms: [Platform("webpush"): .init(rule)])
+        let settings = ServerSettings { $0.platforms = [Platform("webpush"): .init(rule)] }
         let fixture = try await ServerFixture(settings: settings)
         let body = #"{"Platform":"webpush","Handle":{"endpoint":"x","expirationTime":null},"Tags":[]}"#
         let id = try await fixture.requestRegistration()
