@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func aConnectionEndsAfterItsLastRequest() async throws {
-        try await withServer(limits: ServerLimits(requestsPerConnection: 2)) { test in
+        try await withServer(limits: ServerLimits { $0.requestsPerConnection = 2 }) { test in
             let client = try test.client()
             try await client.send(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 3))
             #expect(try await client.response().value("Connection") == nil)

@@ -122,7 +122,7 @@ struct LocalServer {
 
 extension ServerLimits {
     /// The limits of the local admin socket, which only an operator's commands use.
-    static let local = ServerLimits(maxConnections: 64)
+    static let local = ServerLimits { $0.maxConnections = 64 }
 }
 
 /// A rule for handles that is never used, since commands register no devices.
