@@ -261,8 +261,7 @@ struct ApplicationParts: Sendable {
             proxies: self.configuration.proxies,
             responder: responder,
             counts: self.connections,
-            makeStream: self.tls?.acceptor.accept,
-            onBadProxyHeader: self.configuration.onBadProxyHeader(logger: self.logger)
+            opening: self.configuration.opening(self.tls, logger: self.logger)
         )
     }
 

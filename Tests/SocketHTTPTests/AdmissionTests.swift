@@ -88,7 +88,10 @@ import Testing
 
     @Test func refusedClientGetsNoHandshake() async throws {
         let makeStream: HTTPServer.StreamMaker = { SocketStream($0) }
-        try await withServer(limits: ServerLimits { $0.maxConnectionsPerAddress = 1 }, makeStream: makeStream) { test in
+        try await withServer(
+            limits: ServerLimits { $0.maxConnectionsPerAddress = 1 },
+            opening: .init(makeStream: makeStream)
+        ) { test in
             let (first, second) = (try test.client(), try test.client())
             try await first.get()
             #expect(try await second.rest() == "")
