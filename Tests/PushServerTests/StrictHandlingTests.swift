@@ -106,7 +106,7 @@ import Testing
         let parameters = operation["parameters"]?.elements.map(Self.resolved).filter { $0["in"]?.text == "query" }
         #expect(Set(route.parameters) == Set(parameters?.compactMap { $0["name"]?.text } ?? []))
         let body = operation["requestBody"]?["content"]?["application/json"]?["schema"]
-        #expect(Set(route.members) == (body.map(Self.members) ?? []))
+        #expect(Set(route.body.members) == (body.map(Self.members) ?? []))
     }
 
     private static func resolved(_ json: JSONValue) -> JSONValue {
