@@ -78,19 +78,21 @@ struct NotificationPoster: Sendable {
             id: id,
             sender: sender.id,
             sealedPayload: try vault.seal(payload, in: .payload(id, sender: sender.id), until: until),
-            sealedAlert: try order.alert.map {
-                try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
-            },
             audience: self.store.hashed(order.audience),
-            isStoredByClients: order.isStoredByClients,
-            isReadOnce: order.isReadOnce,
-            isEndToEnd: EndToEndPayload.isClaimed(by: payload),
-            priority: order.priority,
-            collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
             expiresAt: expiresAt,
-            sendAt: sendAt,
-            once: request,
+            options: try NotificationOptions {
+                $0.sealedAlert = try order.alert.map {
+                    try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
+                }
+                $0.isStoredByClients = order.isStoredByClients
+                $0.isReadOnce = order.isReadOnce
+                $0.isEndToEnd = EndToEndPayload.isClaimed(by: payload)
+                $0.priority = order.priority
+                $0.collapseID = order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) }
+                $0.sendAt = sendAt
+                $0.request = request
+            },
             by: try record(id)
         )
     }
@@ -111,7 +113,7 @@ struct NotificationPoster: Sendable {
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }
             self.history.countPost()
-            if let sendAt = post.sendAt { self.links.schedule.record(sendAt) }
+            if let sendAt = post.options.sendAt { self.links.schedule.record(sendAt) }
         }
         return outcomes
     }
