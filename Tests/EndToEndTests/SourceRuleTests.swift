@@ -83,6 +83,43 @@ import Testing
         #expect(Self.expressions(in: line) == [])
     }
 
+    /// Returns the number of parameters of each initialiser that the source declares.
+    private static func parameterCounts(in source: String) -> [Int] {
+        let code = source.replacing(/(?m)^\s*\/\/.*$/, with: "").replacing(/"(?:[^"\\\n]|\\.)*"/, with: "")
+        return code.matches(of: /(?m)^ *(?:(?:@\w+|[a-z]+) +)*init[?!]?(?:<[^>]*>)?\(/).map { declaration in
+            var (depth, count) = (1, 0)
+            for character in code[declaration.range.upperBound...] {
+                if "([{".contains(character) { depth += 1 }
+                if ")]}".contains(character) { depth -= 1 }
+                if depth == 0 { break }
+                if depth == 1, character == ":" { count += 1 }
+            }
+            return count
+        }
+    }
+
+    /// Values that belong together come as one value. Settings have defaults and no parameters.
+    @Test func noInitialiserHasMoreThanEightParameters() throws {
+        for (name, text) in try Repository.files(under: "Sources", ending: ".swift") {
+            #expect(Self.parameterCounts(in: text).allSatisfy { $0 <= 8 }, "\(name)")
+        }
+    }
+
+    @Test func parametersAreCounted() {
+        let source = """
+            struct Sample {
+                private convenience init?<Value>(
+                    // Not counted: a comment.
+                    _ first: [String: Value] = [:],
+                    second: @escaping (_ a: Int) throws -> Void = { _ in },
+                    third: String = "c: d"
+                ) { self.init(first, second: second) }
+                init() {}
+            }
+            """
+        #expect(Self.parameterCounts(in: source) == [3, 0])
+    }
+
     @Test func theWaysThroughTheFilesAreShortAndNameFiles() throws {
         var counts: [String: Int] = [:]
         for row in try Repository.text(of: "ARCHITECTURE.md").split(separator: "\n") where row.contains(" → ") {
