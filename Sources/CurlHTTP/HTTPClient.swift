@@ -4,7 +4,7 @@ package import Reactor
 /// An HTTP client over libcurl's multi-socket interface, with all calls on one loop.
 ///
 /// ```swift
-/// let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
+/// let client = try HTTPClient(HTTPClientSettings { $0.addresses = .any }, on: loop)
 /// let response = try await client.send(OutboundRequest(.post, url, body: body))
 /// await client.close()
 /// ```

@@ -20,7 +20,7 @@ extension ApplicationParts {
         self.reloadSigningKeys()
         for (name, setup) in self.senders { self.reload(setup, name: name) }
         self.reloadEventWebhook()
-        self.workIsWaiting()
+        self.links.workIsWaiting()
     }
 
     /// Reloads the files that one reader uses. Errors are logged, as in `reload()`.
@@ -31,7 +31,7 @@ extension ApplicationParts {
             for (_, setup) in self.senders.filter({ $0.name == name }) { self.reload(setup, name: name) }
         case .eventWebhook: self.reloadEventWebhook()
         }
-        self.workIsWaiting()
+        self.links.workIsWaiting()
     }
 
     /// Replaces the request quotas of all roles.

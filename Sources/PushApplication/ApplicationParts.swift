@@ -32,17 +32,10 @@ struct ApplicationParts: Sendable {
     /// tokens.
     private let issuer: IssuerSetup?
     let keyringHasChanged = WakeUp()
-    let workIsWaiting = WakeUp()
     let authenticator: Authenticator
     private let serverCount = ServerCount()
-    let streams = StreamHub()
-    /// The changes that one device of a user has made and the user's other devices must show, for
-    /// example that a notification was read.
-    let looks: LookBook
-    private let settlements = SettlementWatch()
-    private let schedule = ReleaseSchedule()
+    let links: ProcessLinks
     private let history = StatusHistory()
-    let traces: RequestTraces
     /// The export of spans; `nil` if no collector of spans is configured.
     private let spans: SpanExport?
     let setup = SetupCode()
@@ -66,16 +59,18 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        // If no sender sends looks (pushes that only tell a device to sync), the book records
-        // nothing.
-        self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
         if let fault = configuration.tracingFault { logger.warning("tracing is off", metadata: ["reason": "\(fault)"]) }
         let recorder = configuration.tracing.map { SpanRecorder(sampling: $0.every) }
-        self.traces = RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
+        self.links = ProcessLinks(
+            // If no sender sends looks (pushes that only tell a device to sync), the book records
+            // nothing.
+            looks: configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook(),
+            traces: RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
+        )
         self.clock = configuration.makeClock()
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
@@ -88,9 +83,9 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(signingKeys)
         let options = StoreOptions(
             configuration,
-            streams: self.streams,
-            looks: self.looks,
-            workIsWaiting: self.workIsWaiting,
+            streams: self.links.streams,
+            looks: self.links.looks,
+            workIsWaiting: self.links.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
             spans: recorder,
             now: self.clock.now,
@@ -100,7 +95,7 @@ struct ApplicationParts: Sendable {
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
         try configuration.makeKeysOfWebPush()
-        let outbound = try OutboundParts(configuration, recorder, self.streams, on: self.outboundLoop)
+        let outbound = try OutboundParts(configuration, recorder, self.links.streams, on: self.outboundLoop)
         self.spans = outbound.spans
         self.issuer = outbound.issuer
         self.senders = outbound.senders
@@ -156,11 +151,8 @@ struct ApplicationParts: Sendable {
             store: self.store,
             lanes: self.lanes,
             settings: DeliverySettings(),
-            wakeUp: self.workIsWaiting,
             status: self.status,
-            settlements: self.settlements,
-            schedule: self.schedule,
-            traces: self.traces,
+            links: self.links,
             logger: self.logger,
             executor: self.outboundLoop,
             now: self.clock.now
@@ -222,9 +214,9 @@ struct ApplicationParts: Sendable {
         let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
         return LookService(
             store: self.store,
-            book: self.looks,
+            book: self.links.looks,
             makeID: { ids.draw(at: now()) },
-            workIsWaiting: { [workIsWaiting] in workIsWaiting() },
+            workIsWaiting: { [links] in links.workIsWaiting() },
             logger: self.logger,
             now: now
         )
@@ -272,37 +264,30 @@ struct ApplicationParts: Sendable {
             proxies: self.configuration.proxies,
             responder: responder,
             counts: self.connections,
-            makeStream: self.tls?.acceptor.accept,
-            onBadProxyHeader: self.configuration.onBadProxyHeader(logger: self.logger)
+            opening: self.configuration.opening(self.tls, logger: self.logger)
         )
     }
 
     /// The router of all listeners. Throws `StoreError`.
     func makeRouter() throws -> PushServer {
         PushServer(
-            store: self.store,
-            readers: try self.makeReaders(self.configuration.loops),
-            reports: ReportReader(try self.store.makeReader()),
-            lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration)))),
-            authenticator: self.authenticator,
-            settings: self.configuration.serverSettings(
-                Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
-            ),
-            signingKeys: self.signingKeys,
-            streams: self.streams,
-            looks: self.looks,
-            settlements: self.settlements,
-            schedule: self.schedule,
-            logger: self.logger,
-            workIsWaiting: { [workIsWaiting] in workIsWaiting() },
-            troubles: { [store] in store.troubles },
-            warnings: { [clock] in clock.held == nil ? [] : ["the clock jumped ahead and is rejected"] },
-            samples: { self.samples },
-            daemon: self.daemon,
-            history: self.history,
-            setup: self.setup,
-            traces: self.traces,
-            now: self.clock.now
+            ServerParts(
+                StoreAccess(
+                    self.store,
+                    readers: try self.makeReaders(self.configuration.loops),
+                    reports: ReportReader(try self.store.makeReader()),
+                    lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration))))
+                ),
+                authenticator: self.authenticator,
+                settings: self.configuration.serverSettings(
+                    Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
+                ),
+                signer: AnswerSigner(keys: self.signingKeys, logger: self.logger),
+                links: self.links,
+                daemon: self.daemon,
+                logger: self.logger,
+                now: self.clock.now
+            )
         )
     }
 
@@ -315,21 +300,23 @@ struct ApplicationParts: Sendable {
 
     /// The objects through which operators observe and control the running server.
     private var daemon: Daemon {
-        Daemon(
-            version: Version.current,
-            credentials: {
-                (self.tls?.expiries(at: Date()) ?? []) + self.senders.compactMap(\.setup.expiry)
-            },
-            pauses: { [status] in status.pauseByLane },
-            retry: { [status, workIsWaiting] lane in
-                status.reset(lane)
-                workIsWaiting()
-            },
-            reloadKeys: { try await self.reloadKeys(for: $0) },
-            rewrap: { [keyringHasChanged] in keyringHasChanged() },
-            acceptClock: { try await self.clockService.accept(in: self.store, for: $0) },
-            files: self.localFiles
-        )
+        var daemon = Daemon()
+        daemon.version = Version.current
+        daemon.credentials = { (self.tls?.expiries(at: Date()) ?? []) + self.senders.compactMap(\.setup.expiry) }
+        daemon.pauses = { [status] in status.pauseByLane }
+        daemon.retry = { [status, links] lane in
+            status.reset(lane)
+            links.workIsWaiting()
+        }
+        daemon.reloadKeys = { try await self.reloadKeys(for: $0) }
+        daemon.rewrap = { [keyringHasChanged] in keyringHasChanged() }
+        daemon.acceptClock = { try await self.clockService.accept(in: self.store, for: $0) }
+        daemon.files = self.localFiles
+        daemon.troubles = { [store] in store.troubles }
+        daemon.warnings = { [clock] in clock.held == nil ? [] : ["the clock jumped ahead and is rejected"] }
+        daemon.samples = { self.samples }
+        (daemon.history, daemon.setup) = (self.history, self.setup)
+        return daemon
     }
 
     private var expiries: [CredentialExpiry] {

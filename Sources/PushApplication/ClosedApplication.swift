@@ -45,8 +45,7 @@ struct ClosedApplication {
                 settings: configuration.serverSettings([:]),
                 logger: logger
             ),
-            makeStream: tls?.acceptor.accept,
-            onBadProxyHeader: configuration.onBadProxyHeader(logger: logger)
+            opening: configuration.opening(tls, logger: logger)
         )
     }
 

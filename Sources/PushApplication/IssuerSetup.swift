@@ -24,15 +24,15 @@ struct IssuerSetup: Sendable {
         var rules = configuration.rules
         rules.knownApps = apps
         self.issuer = Issuer(rules: rules, keys: IssuerKeys(kept: Self.kept))
-        let settings = HTTPClientSettings(
-            maximumResponseBody: 262_144,
-            connectTimeout: .seconds(5),
-            caFile: configuration.caFile,
+        let settings = HTTPClientSettings {
+            $0.maximumResponseBody = 262_144
+            $0.connectTimeout = .seconds(5)
+            $0.caFile = configuration.caFile
             // An issuer on this machine may use plain HTTP.
-            allowsPlainHTTP: !configuration.url.isSecure,
-            addresses: .any,
-            proxy: egress.proxy
-        )
+            $0.allowsPlainHTTP = !configuration.url.isSecure
+            $0.addresses = .any
+            $0.proxy = egress.proxy
+        }
         do throws(OutboundError) {
             self.client = try HTTPClient(settings, on: loop)
         } catch {

@@ -28,10 +28,10 @@ package struct Push: Sendable, Hashable {
     package let replacesOlder: Bool
     /// If this code is set, the push carries it in place of the notification's id. The push then
     /// goes to a handle that can be guessed, which the user must confirm with the code.
-    package let confirmation: ConfirmationCode?
+    package var confirmation: ConfirmationCode?
     /// The alert that replaces the fixed alert text of the provider's configuration; `nil` if the
     /// push has the fixed text.
-    package let alert: PushAlert?
+    package var alert: PushAlert?
     /// The number of the user's unread notifications in the app; `nil` if the pushes of the
     /// device's sender do not carry this number.
     package var unread: Int?
@@ -48,8 +48,6 @@ package struct Push: Sendable, Hashable {
         expiresAt: Date,
         priority: Priority = .normal,
         sharedCollapseID: String? = nil,
-        confirmation: ConfirmationCode? = nil,
-        alert: PushAlert? = nil,
         sharedBy registration: RegistrationID? = nil
     ) {
         self.notification = notification
@@ -63,8 +61,6 @@ package struct Push: Sendable, Hashable {
         }
         self.collapseID = collapseID ?? attemptID.digits
         self.replacesOlder = sharedCollapseID != nil
-        self.confirmation = confirmation
-        self.alert = alert
         self.accountHint = registration.map { AccountHint(notification, of: $0) }
     }
 

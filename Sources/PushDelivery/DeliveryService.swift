@@ -14,29 +14,21 @@ package struct DeliveryService {
     private let store: any Store
     private let lanes: [(settings: LaneSettings, reader: any StoreReader)]
     private let settings: DeliverySettings
-    private let wakeUp: WakeUp
     private let status: SenderStatus
-    private let settlements: SettlementWatch
-    private let schedule: ReleaseSchedule
-    private let traces: RequestTraces
+    private let links: ProcessLinks
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let executor: (any TaskExecutor)?
 
-    /// `settlements` receives the stored outcomes of pushes, `schedule` announces scheduled
-    /// notifications, and `traces` are for the log and for spans. `executor` runs the senders'
-    /// calls; it should be the event loop of their connections.
+    /// `executor` runs the senders' calls; it should be the event loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(
         store: any Store,
         lanes: [LaneSettings],
         settings: DeliverySettings = DeliverySettings(),
-        wakeUp: WakeUp,
         status: SenderStatus,
-        settlements: SettlementWatch = SettlementWatch(),
-        schedule: ReleaseSchedule = ReleaseSchedule(),
-        traces: RequestTraces = RequestTraces(),
+        links: ProcessLinks,
         logger: Logger,
         executor: (any TaskExecutor)? = nil,
         now: @escaping @Sendable () -> Date
@@ -44,11 +36,8 @@ package struct DeliveryService {
         self.store = store
         self.lanes = try lanes.map { lane throws(StoreError) in (lane, try store.makeReader()) }
         self.settings = settings
-        self.wakeUp = wakeUp
         self.status = status
-        self.settlements = settlements
-        self.schedule = schedule
-        self.traces = traces
+        self.links = links
         self.logger = logger
         self.executor = executor
         self.now = now
@@ -64,17 +53,17 @@ package struct DeliveryService {
             let fanout = FanoutLoop(
                 store: self.store,
                 pollInterval: self.settings.pollInterval,
-                wakeUp: self.wakeUp,
+                wakeUp: self.links.workIsWaiting,
                 logger: self.logger,
                 now: self.now,
-                signal: self.wakeUp.makeSignal()
+                signal: self.links.workIsWaiting.makeSignal()
             )
             group.addTask { await fanout.run() }
             let release = ReleaseLoop(
                 store: self.store,
-                schedule: self.schedule,
+                schedule: self.links.schedule,
                 pollInterval: self.settings.pollInterval,
-                wakeUp: self.wakeUp,
+                wakeUp: self.links.workIsWaiting,
                 logger: self.logger,
                 now: self.now
             )
@@ -87,14 +76,14 @@ package struct DeliveryService {
                     cluster: self.store.cluster,
                     reader: reader,
                     settings: self.settings,
-                    settlements: self.settlements,
-                    traces: self.traces,
+                    settlements: self.links.settlements,
+                    traces: self.links.traces,
                     logger: self.logger,
                     now: self.now,
                     executor: self.executor,
                     state: state,
-                    wakeUp: self.wakeUp,
-                    signal: self.wakeUp.makeSignal()
+                    wakeUp: self.links.workIsWaiting,
+                    signal: self.links.workIsWaiting.makeSignal()
                 )
                 if self.store.cluster != nil { state.withLock { $0.share(among: LaneState.unknownServers) } }
                 self.status.watch(state)

@@ -1,5 +1,5 @@
 package import Logging
-internal import PushCore
+package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 

@@ -22,7 +22,7 @@ extension PushServer {
         exchange.account = caller?.account
         do {
             let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
-            if let limit = route.strangersBody, context.isStrict || !route.members.isEmpty {
+            if let limit = route.strangersBody, context.isStrict || !route.body.members.isEmpty {
                 return .later { await self.readBodyAndBegin(route, context, upTo: limit, in: exchange) }
             }
             return try self.begin(route, context, in: exchange)
@@ -135,7 +135,7 @@ extension PushServer {
             try strict.check(query: context.request.head.query)
             // The body keeps the bytes that are collected here, so that the route can read them
             // again.
-            if !route.checksBody { try strict.check(body: try await context.request.body.collect()) }
+            if !route.body.isCheckedByHandler { try strict.check(body: try await context.request.body.collect()) }
         } catch {
             return self.envelope.finish(error, in: exchange)
         }

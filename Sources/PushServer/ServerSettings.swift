@@ -53,100 +53,58 @@ package struct ServerSettings: Sendable {
 
     /// The number of bits of a notification's id; 31 for clients that read ids into a 32-bit
     /// integer.
-    package var idBits: Int
+    package var idBits = 31
     /// The payload that is stored when a request has none, such as the request of the button in
     /// Microsoft's tutorial.
-    package var emptyPayload: String
+    package var emptyPayload = "Secure confirmation."
     /// The longest payload, in bytes of JSON text.
-    package var maximumPayload: Int
+    package var maximumPayload = 65_536
     /// The longest body of a batch of notifications, in bytes.
-    package var maximumBatch: Int
+    package var maximumBatch = 4_194_304
     /// The memory for the bodies of all requests without an authenticated caller, in bytes.
-    package var strangersBodies: Int
+    package var strangersBodies = 67_108_864
     /// How long a batch may wait for a worker thread, and how long the worker may then begin to
     /// store further elements of the batch.
-    package var batchTimeout: Duration
+    package var batchTimeout = Duration.seconds(3)
     /// The lifetime of a payload if its sender names no lifetime; it is also the longest lifetime.
-    package var lifetime: Duration
+    package var lifetime = Duration.seconds(2_592_000)
     /// How long a client may use its cached answer.
-    package var cacheMaxAge: Duration
+    package var cacheMaxAge = Duration.seconds(60)
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
-    package var sessionLifetime: Duration
+    package var sessionLifetime = Duration.seconds(7_776_000)
     /// The interval at which an event stream sends a heartbeat and checks whether its caller is
     /// still authorized.
-    package var streamHeartbeat: Duration
+    package var streamHeartbeat = Duration.seconds(15)
     /// The field in which trusted proxies name the user whom they have signed in; `nil` if proxies
     /// sign in no users.
     package var identityField: IdentityField?
     /// The hosts that the field `Host` of a request may name, in lower case and without a port; if
     /// empty, any host.
-    package var names: Set<String>
+    package var names: Set<String> = []
     /// The additional origins whose pages may send requests and read the answers.
-    package var allowedOrigins: Set<WebOrigin>
+    package var allowedOrigins: Set<WebOrigin> = []
     /// The number of seconds for which a browser must use only TLS for this server. Only answers
     /// over the server's own TLS have this number, in the field `Strict-Transport-Security` (RFC
     /// 6797). `nil`: no answer has this field.
     package var hsts: Int?
-    package var platforms: [Platform: PlatformRule] {
+    package var platforms: [Platform: PlatformRule] = [:] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
     /// For each app, its platforms except those for calls; the default app always has an entry.
     /// These sets are computed in advance, since each request for a list and each post reads them.
-    private var platformsByApp: [AppName: Set<Platform>]
+    private var platformsByApp: [AppName: Set<Platform>] = Self.byApp([:])
     /// The tags that devices may give themselves.
-    package var tags: TagPolicy
+    package var tags = TagPolicy()
     /// The storage limits of each user of a role; a role without an entry has none.
-    package var storage: [Role: StorageBounds]
+    package var storage: [Role: StorageBounds] = [:]
     /// The alerts that notifications may show in their pushes.
-    package var alerts: AlertPolicy
-    package var events: Events
+    package var alerts = AlertPolicy()
+    package var events: Events = .off
     /// The apps whose payloads must be encrypted end to end.
-    package var endToEndApps: Set<AppName>
+    package var endToEndApps: Set<AppName> = []
 
-    package init(
-        idBits: Int = 31,
-        emptyPayload: String = "Secure confirmation.",
-        maximumPayload: Int = 65_536,
-        maximumBatch: Int = 4_194_304,
-        strangersBodies: Int = 67_108_864,
-        batchTimeout: Duration = .seconds(3),
-        lifetime: Duration = .seconds(2_592_000),
-        cacheMaxAge: Duration = .seconds(60),
-        sessionLifetime: Duration = .seconds(7_776_000),
-        streamHeartbeat: Duration = .seconds(15),
-        identityField: IdentityField? = nil,
-        names: Set<String> = [],
-        allowedOrigins: Set<WebOrigin> = [],
-        hsts: Int? = nil,
-        platforms: [Platform: PlatformRule] = [:],
-        tags: TagPolicy = TagPolicy(),
-        storage: [Role: StorageBounds] = [:],
-        alerts: AlertPolicy = AlertPolicy(),
-        events: Events = .off,
-        endToEndApps: Set<AppName> = []
-    ) {
-        self.idBits = idBits
-        self.emptyPayload = emptyPayload
-        self.maximumPayload = maximumPayload
-        self.maximumBatch = maximumBatch
-        self.strangersBodies = strangersBodies
-        self.batchTimeout = batchTimeout
-        self.lifetime = lifetime
-        self.cacheMaxAge = cacheMaxAge
-        self.sessionLifetime = sessionLifetime
-        self.streamHeartbeat = streamHeartbeat
-        self.identityField = identityField
-        self.names = names
-        self.allowedOrigins = allowedOrigins
-        self.hsts = hsts
-        self.platforms = platforms
-        self.platformsByApp = Self.byApp(platforms)
-        self.tags = tags
-        self.storage = storage
-        self.alerts = alerts
-        self.events = events
-        self.endToEndApps = endToEndApps
-    }
+    /// The defaults with the changes that the closure makes.
+    package init(_ change: (inout Self) -> Void = { _ in }) { change(&self) }
 
     /// The app with that name. Without a name, it is the default app or, for a user who does not
     /// belong to the default app, the user's only app.

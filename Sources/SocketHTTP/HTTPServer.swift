@@ -18,6 +18,28 @@ package final class HTTPServer: Sendable {
     /// connection's event loop. If it throws, the server closes the descriptor.
     package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
 
+    /// How the server opens a new connection.
+    package struct Opening: Sendable {
+        /// `nil`: the connection has no TLS.
+        let makeStream: StreamMaker?
+        /// If this is set, each connection from a trusted proxy must begin with a header of the
+        /// PROXY protocol, which names the client. The server calls it for each malformed header.
+        let onBadProxyHeader: (@Sendable (PeerAddress) -> Void)?
+        /// Whether the server accepts connections only at unix sockets, and each request names
+        /// the user of the client's process.
+        let identifiesProcesses: Bool
+
+        package init(
+            makeStream: StreamMaker? = nil,
+            onBadProxyHeader: (@Sendable (PeerAddress) -> Void)? = nil,
+            identifiesProcesses: Bool = false
+        ) {
+            self.makeStream = makeStream
+            self.onBadProxyHeader = onBadProxyHeader
+            self.identifiesProcesses = identifiesProcesses
+        }
+    }
+
     /// The addresses that the server listens on. If an address was given with port 0, it has the
     /// port that the kernel chose.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
@@ -28,9 +50,7 @@ package final class HTTPServer: Sendable {
     private let proxies: TrustedProxies
     private let responder: any Responder
     private let grace: Duration
-    private let makeStream: StreamMaker?
-    private let onBadProxyHeader: (@Sendable (PeerAddress) -> Void)?
-    private let identifiesProcesses: Bool
+    private let opening: Opening
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
     /// The lock is necessary, because the acceptor counts new connections, and every event loop
@@ -39,12 +59,6 @@ package final class HTTPServer: Sendable {
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Creates a server. With `identifiesProcesses`, the server accepts connections only at
-    /// unix sockets, and each request names the user of the client's process.
-    ///
-    /// With `onBadProxyHeader`, each connection from a trusted proxy must begin with a header of
-    /// the PROXY protocol, which names the client. The server calls this closure for each
-    /// malformed header.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -53,9 +67,7 @@ package final class HTTPServer: Sendable {
         grace: Duration = .seconds(20),
         responder: any Responder,
         counts: ConnectionCounts = ConnectionCounts(),
-        makeStream: StreamMaker? = nil,
-        onBadProxyHeader: (@Sendable (PeerAddress) -> Void)? = nil,
-        identifiesProcesses: Bool = false
+        opening: Opening = Opening()
     ) {
         self.listeners = listeners
         self.proxies = proxies
@@ -64,9 +76,7 @@ package final class HTTPServer: Sendable {
         self.responder = responder
         self.counts = counts
         self.grace = grace
-        self.makeStream = makeStream
-        self.onBadProxyHeader = onBadProxyHeader
-        self.identifiesProcesses = identifiesProcesses
+        self.opening = opening
         self.perLoop = loops.loops.map(LoopConnections.init)
     }
 
@@ -155,13 +165,14 @@ package final class HTTPServer: Sendable {
     }
 
     private func start(_ socket: Int32, in connections: inout DiscardingTaskGroup) {
-        guard let peer = self.identifiesProcesses ? PeerAddress(processAt: socket) : PeerAddress(of: socket) else {
+        guard let peer = self.opening.identifiesProcesses ? PeerAddress(processAt: socket) : PeerAddress(of: socket)
+        else {
             close(socket)
             return
         }
         let origin = self.proxies.contains(peer) || peer == .unix ? nil : peer.origin
         let verdict = self.admission.withLock {
-            $0.enter(from: origin, hearsRefusals: self.makeStream == nil || peer == .unix)
+            $0.enter(from: origin, hearsRefusals: self.opening.makeStream == nil || peer == .unix)
         }
         let turn = self.nextLoop.wrappingAdd(1, ordering: .relaxed).oldValue
         let share = self.perLoop[Int(UInt(bitPattern: turn) % UInt(self.perLoop.count))]
@@ -208,13 +219,13 @@ package final class HTTPServer: Sendable {
     private func open(_ descriptor: Descriptor, _ peer: PeerAddress, _ share: LoopConnections) async
         -> (any ByteStream, PeerAddress)?
     {
-        let hasHeader = self.onBadProxyHeader != nil && self.proxies.contains(peer)
-        guard hasHeader || self.makeStream != nil else { return (SocketStream(descriptor), peer) }
+        let hasHeader = self.opening.onBadProxyHeader != nil && self.proxies.contains(peer)
+        guard hasHeader || self.opening.makeStream != nil else { return (SocketStream(descriptor), peer) }
         share.insert(opening: descriptor)
         defer { share.remove(opening: descriptor) }
         return await descriptor.cancellingWaits {
             guard let client = hasHeader ? await self.client(on: descriptor, behind: peer) : peer else { return nil }
-            guard let makeStream = self.makeStream else { return (SocketStream(descriptor), client) }
+            guard let makeStream = self.opening.makeStream else { return (SocketStream(descriptor), client) }
             // `makeStream` reports its failures itself. Without a stream, the client gets no
             // answer.
             return (try? await makeStream(descriptor)).map { ($0, client) }
@@ -233,7 +244,7 @@ package final class HTTPServer: Sendable {
         } catch {
             // A missing header is not reported: load balancers check a port by a connection
             // without bytes.
-            if error == .malformed { self.onBadProxyHeader?(peer) }
+            if error == .malformed { self.opening.onBadProxyHeader?(peer) }
             return nil
         }
     }

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// ```swift
 /// let acceptor = TLSAcceptor(context, handshakeTimeout: .seconds(10))
-/// let server = HTTPServer(listeners: …, responder: …, makeStream: acceptor.accept)
+/// let server = HTTPServer(listeners: …, responder: …, opening: .init(makeStream: acceptor.accept))
 /// ```
 package final class TLSAcceptor: Sendable {
     /// A mutex protects the context, because the caller that replaces the context is not on a

@@ -72,14 +72,14 @@ struct HealthCheck: Sendable {
         token: MyToken,
         timeout: Duration
     ) async throws -> OutboundResponse {
-        var settings = HTTPClientSettings(
-            connectTimeout: timeout,
+        var settings = HTTPClientSettings {
+            $0.connectTimeout = timeout
             // The server is on this machine. Its certificate has the names that clients use, and
             // not the address that this check uses.
-            verifiesServers: false,
-            allowsPlainHTTP: true,
-            addresses: .any
-        )
+            $0.verifiesServers = false
+            $0.allowsPlainHTTP = true
+            $0.addresses = .any
+        }
         var host = "\(self.address)"
         if case .unix(let path) = self.address { (settings.unixSocket, host) = (path, "localhost") }
         guard let url = OutboundURL("\(self.isSecure ? "https" : "http")://\(host)\(question.rawValue)") else {

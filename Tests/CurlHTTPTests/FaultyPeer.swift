@@ -71,7 +71,7 @@ struct FaultyPeer: Sendable {
         try authority.write(to: folder.file("ca.pem"))
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        var settings = HTTPClientSettings(caFile: folder.file("ca.pem"), addresses: .any)
+        var settings = HTTPClientSettings { ($0.caFile, $0.addresses) = (folder.file("ca.pem"), .any) }
         change(&settings)
         let client = try HTTPClient(settings, on: loop)
         let (arrivals, arrived) = AsyncStream.makeStream(of: ReceivedPush.self)

@@ -257,7 +257,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         "[fd00:ec2::254]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "100.100.100.200", "224.0.0.1",
     ])
     func anAddressOutsideTheInternetIsNeverConnectedTo(host: String) async throws {
-        let failure = try await withPeer(ok, HTTPClientSettings(allowsPlainHTTP: true)) { exchange in
+        let failure = try await withPeer(ok, HTTPClientSettings { $0.allowsPlainHTTP = true }) { exchange in
             let port = exchange.base.split(separator: ":").last ?? ""
             let url = try #require(OutboundURL("http://\(host):\(port)/"))
             do throws(OutboundError) {
@@ -271,7 +271,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
     }
 
     @Test func plainHTTPNeedsPermission() async throws {
-        let failure = try await withPeer(ok, HTTPClientSettings(addresses: .any)) { await $0.get().failure }
+        let failure = try await withPeer(ok, HTTPClientSettings { $0.addresses = .any }) { await $0.get().failure }
         #expect(failure == .badRequest("only https"))
     }
 
@@ -305,7 +305,7 @@ private let ok = Reply.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Two-Words
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         #expect(throws: OutboundError.self) {
-            try HTTPClient(HTTPClientSettings(caFile: file), on: loop)
+            try HTTPClient(HTTPClientSettings { $0.caFile = file }, on: loop)
         }
     }
 }

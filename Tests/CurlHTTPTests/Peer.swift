@@ -71,7 +71,7 @@ struct Exchange: Sendable {
 
 extension HTTPClientSettings {
     /// The settings for tests: without TLS, and with loopback addresses allowed.
-    static var loopback: HTTPClientSettings { HTTPClientSettings(allowsPlainHTTP: true, addresses: .any) }
+    static var loopback: HTTPClientSettings { HTTPClientSettings { ($0.allowsPlainHTTP, $0.addresses) = (true, .any) } }
 }
 
 extension Result {

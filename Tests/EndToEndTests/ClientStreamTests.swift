@@ -43,7 +43,7 @@ import Testing
             events = client.events().makeAsyncIterator()
             // The server must notice the end of the old stream before the next push. Otherwise it
             // could write the push to that stream.
-            try await eventually { stack.application.parts.streams.devices.isEmpty }
+            try await eventually { stack.application.parts.links.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")
             #expect(try await self.next(&events) == "\(missed) third")

@@ -103,7 +103,7 @@ private struct Stub: Responder {
         let server = HTTPServer(
             listeners: [self.server],
             loops: loops,
-            limits: ServerLimits(bodyBytes: 1 << 10),
+            limits: ServerLimits { $0.bodyBytes = 1 << 10 },
             responder: self
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -40,10 +40,6 @@ import Testing
                             in: .payload(id, sender: alice.id)
                         ),
                         audience: store.hashed(Audience([.tag(Tag(of: name))])),
-                        isStoredByClients: true,
-                        isReadOnce: false,
-                        priority: .normal,
-                        collapseID: nil,
                         createdAt: Date(),
                         expiresAt: Date() + 3600
                     )

@@ -53,12 +53,13 @@ import Testing
 
     /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
-        "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
+        "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift",
         // Only tests use a store's default clock; the program gives each store a clock.
         "Store.swift",
-        // These files read the time for logs, certificates, a lock's timeout, a demonstration,
-        // keys and spans. Nothing expires by this time.
-        "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
+        // These files read the time for signatures, logs, certificates, a lock's timeout, a
+        // demonstration, keys and spans. Nothing expires by this time.
+        "AnswerSigner.swift", "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift",
+        "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]
 
@@ -80,6 +81,43 @@ import Testing
     @Test(arguments: ["// text.wholeMatch(of: /a/)", "let path = \"/console/#/setup\"", "let share = total / count"])
     func commentsPathsAndDivisionsAreAllowed(line: String) {
         #expect(Self.expressions(in: line) == [])
+    }
+
+    /// Returns the number of parameters of each initialiser that the source declares.
+    private static func parameterCounts(in source: String) -> [Int] {
+        let code = source.replacing(/(?m)^\s*\/\/.*$/, with: "").replacing(/"(?:[^"\\\n]|\\.)*"/, with: "")
+        return code.matches(of: /(?m)^ *(?:(?:@\w+|[a-z]+) +)*init[?!]?(?:<[^>]*>)?\(/).map { declaration in
+            var (depth, count) = (1, 0)
+            for character in code[declaration.range.upperBound...] {
+                if "([{".contains(character) { depth += 1 }
+                if ")]}".contains(character) { depth -= 1 }
+                if depth == 0 { break }
+                if depth == 1, character == ":" { count += 1 }
+            }
+            return count
+        }
+    }
+
+    /// Values that belong together come as one value. Settings have defaults and no parameters.
+    @Test func noInitialiserHasMoreThanEightParameters() throws {
+        for (name, text) in try Repository.files(under: "Sources", ending: ".swift") {
+            #expect(Self.parameterCounts(in: text).allSatisfy { $0 <= 8 }, "\(name)")
+        }
+    }
+
+    @Test func parametersAreCounted() {
+        let source = """
+            struct Sample {
+                private convenience init?<Value>(
+                    // Not counted: a comment.
+                    _ first: [String: Value] = [:],
+                    second: @escaping (_ a: Int) throws -> Void = { _ in },
+                    third: String = "c: d"
+                ) { self.init(first, second: second) }
+                init() {}
+            }
+            """
+        #expect(Self.parameterCounts(in: source) == [3, 0])
     }
 
     @Test func theWaysThroughTheFilesAreShortAndNameFiles() throws {

@@ -506,7 +506,7 @@ private final class Collector: Responder {
         let server = HTTPServer(
             listeners: [try Listener(.tcp(host: "127.0.0.1", port: 0))],
             loops: loops,
-            limits: ServerLimits(bodyBytes: 1 << 20),
+            limits: ServerLimits { $0.bodyBytes = 1 << 20 },
             responder: self
         )
         let url = try #require(OutboundURL("http://\(server.addresses[0])/v1/traces"))

@@ -70,18 +70,16 @@ struct Rig: Sendable {
                 )
             )
         }
-        let (wakeUp, status) = (WakeUp(), SenderStatus())
+        let links = ProcessLinks(settlements: settlements, schedule: schedule, traces: self.traces)
+        let status = SenderStatus()
         let log = self.log
         let logger = Logger(label: "test") { _ in log }
         let service = try DeliveryService(
             store: self.fixture.store,
             lanes: lanes,
             settings: settings,
-            wakeUp: wakeUp,
             status: status,
-            settlements: settlements,
-            schedule: schedule,
-            traces: self.traces,
+            links: links,
             logger: logger,
             executor: loop,
             now: now ?? { self.fixture.clock.now }
@@ -94,7 +92,7 @@ struct Rig: Sendable {
                 group.addTask { try await services.run() }
                 let result: Result<Void, any Error>
                 do {
-                    result = .success(try await body(wakeUp, status))
+                    result = .success(try await body(links.workIsWaiting, status))
                 } catch {
                     result = .failure(error)
                 }

@@ -34,13 +34,9 @@ import Testing
             sender: sender.id,
             sealedPayload: try self.store.vault.seal(Data("payload".utf8), in: .payload(id, sender: sender.id)),
             audience: self.store.hashed(Audience([try TagExpression(expression)])),
-            isStoredByClients: true,
-            isReadOnce: false,
-            priority: .high,
-            collapseID: nil,
             createdAt: self.fixture.now,
             expiresAt: self.fixture.now + 3600,
-            once: request
+            options: NotificationOptions { $0.request = request }
         )
         return PostRequest([post], within: bounds)
     }

@@ -40,7 +40,7 @@ struct StreamPair: Sendable {
 struct StreamServer: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
-    let wakeUp = WakeUp()
+    private let links = ProcessLinks()
 
     /// Makes a server with its own database, or one that shares the database of `other`.
     init(beside other: StreamServer? = nil, fencesServers: Bool = false) throws {
@@ -50,6 +50,8 @@ struct StreamServer: Sendable {
         self.hub = options.streams
         self.fixture = try other?.fixture.reopened(options: options) ?? StoreFixture(.postgreSQL, options: options)
     }
+
+    var wakeUp: WakeUp { self.links.workIsWaiting }
 
     var store: PostgreSQLStore {
         get throws { try #require(self.fixture.store as? PostgreSQLStore) }
@@ -108,8 +110,8 @@ struct StreamServer: Sendable {
         let service = try DeliveryService(
             store: self.fixture.store,
             lanes: [lane],
-            wakeUp: self.wakeUp,
             status: SenderStatus(),
+            links: self.links,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { self.fixture.now }
         )

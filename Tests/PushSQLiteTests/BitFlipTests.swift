@@ -179,10 +179,6 @@ import Testing
                     audience: storage.store.hashed(
                         Audience([try TagExpression(isBroadcast ? "news" : "username:\(recipient)")])
                     ),
-                    isStoredByClients: true,
-                    isReadOnce: false,
-                    priority: .high,
-                    collapseID: nil,
                     createdAt: storage.now,
                     expiresAt: storage.now + 3600
                 ),

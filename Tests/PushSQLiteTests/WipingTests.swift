@@ -44,14 +44,16 @@ import Testing
                             id: id,
                             sender: bob.id,
                             sealedPayload: fixture.store.vault.seal(payload, in: .payload(id, sender: bob.id)),
-                            sealedAlert: fixture.store.vault.seal(Data("{}".utf8), in: .alert(id, sender: bob.id)),
                             audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
-                            isStoredByClients: true,
-                            isReadOnce: isReadOnce,
-                            priority: .normal,
-                            collapseID: nil,
                             createdAt: fixture.now,
-                            expiresAt: fixture.now + 60
+                            expiresAt: fixture.now + 60,
+                            options: NotificationOptions {
+                                $0.isReadOnce = isReadOnce
+                                $0.sealedAlert = try fixture.store.vault.seal(
+                                    Data("{}".utf8),
+                                    in: .alert(id, sender: bob.id)
+                                )
+                            }
                         )
                     )
                     #expect(outcome == .stored(pushes: 0, hasWork: false))

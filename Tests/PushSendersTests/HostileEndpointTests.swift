@@ -32,7 +32,10 @@ import Testing
     @Test func hostileEndpointsAreRefusedWhenCalled() async throws {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
-        let client = try HTTPClient(HTTPClientSettings(maximumCalls: 64, addresses: .globalOnly), on: loop)
+        let client = try HTTPClient(
+            HTTPClientSettings { ($0.maximumCalls, $0.addresses) = (64, .globalOnly) },
+            on: loop
+        )
         var endpoints = HostileEndpoints(seed: 8292)
         var refused = 0
         for _ in 0..<Self.count {
@@ -61,7 +64,7 @@ import Testing
             Issue.record("not TCP")
             return
         }
-        let client = try HTTPClient(HTTPClientSettings(addresses: .any), on: loop)
+        let client = try HTTPClient(HTTPClientSettings { $0.addresses = .any }, on: loop)
         for host in ["127.0.0.1", "2130706433", "0x7f000001", "017700000001", "0x7f.0.0.1", "0177.0.0.01", "127.1"] {
             let url = try #require(OutboundURL("https://\(host):\(port)/"))
             // Nobody accepts the connection from the listener, so the client connects and then

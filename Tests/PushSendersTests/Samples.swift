@@ -21,17 +21,17 @@ enum Samples {
         alert: PushAlert? = nil,
         sharedBy registration: RegistrationID? = nil
     ) throws -> Push {
-        Push(
+        var push = Push(
             notification: try #require(NotificationID(rawValue: id)),
             handle: handle,
             attemptID: try #require(UUID(uuidString: "8C2F9F43-7D2D-4D8B-9A55-0C1E8E6C2A11")),
             expiresAt: self.now + expiresIn,
             priority: priority,
             sharedCollapseID: sharedCollapseID,
-            confirmation: confirmation,
-            alert: alert,
             sharedBy: registration
         )
+        (push.confirmation, push.alert) = (confirmation, alert)
+        return push
     }
 
     static var serviceAccountFields: [String: String] {

@@ -90,14 +90,14 @@ import Testing
 
     /// Settings with a platform of each kind, because some routes work only with one kind of
     /// platform.
-    private static let settings = ServerSettings(
-        platforms: [
+    private static let settings = ServerSettings {
+        $0.platforms = [
             Platform("apns"): .init(SampleHandleRule()),
             Platform("stream"): .init(SampleHandleRule(.registrationID)),
             Platform("webpush"): .init(SampleHandleRule(), applicationServerKey: "key"),
-        ],
-        events: .listed
-    )
+        ]
+        $0.events = .listed
+    }
 
     private static func status(
         _ route: String,
@@ -213,7 +213,7 @@ import Testing
                     try await eventually {
                         for delivery in try await fixture.storage.lease() {
                             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
-                            fixture.settlements.settled([delivery.push.notification])
+                            fixture.links.settlements.settled([delivery.push.notification])
                         }
                         return false
                     }

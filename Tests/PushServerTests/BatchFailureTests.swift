@@ -33,10 +33,8 @@ import Testing
                 collapseIDs: CollapseIDs(key: key),
                 ids: NotificationIDs(bits: 53),
                 bounds: [:],
-                workIsWaiting: {},
-                schedule: ReleaseSchedule(),
-                history: StatusHistory(),
-                traces: RequestTraces()
+                links: ProcessLinks(),
+                history: StatusHistory()
             ),
             idempotency: IdempotencyGuard(keys: key, requests: key),
             settings: settings,

@@ -138,7 +138,7 @@ import Testing
                     guard let delivery = leased.first else { continue }
                     #expect(leased.map(\.device) == [device.number])
                     try await self.fixture.storage.settle(delivery, as: end(self.fixture.clock.now))
-                    self.fixture.settlements.settled([delivery.push.notification])
+                    self.fixture.links.settlements.settled([delivery.push.notification])
                     return nil
                 }
             }

@@ -194,10 +194,6 @@ import Testing
                 sender: ada.id,
                 sealedPayload: fixture.storage.store.vault.seal(Data("1".utf8), in: .payload(other, sender: ada.id)),
                 audience: fixture.storage.store.hashed(Audience([.tag(Tag(of: ada.name))])),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .normal,
-                collapseID: nil,
                 createdAt: fixture.clock.now,
                 expiresAt: fixture.clock.now + 60
             )

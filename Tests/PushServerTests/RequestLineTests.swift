@@ -73,15 +73,15 @@ import Testing
         )
         let ids = (one.text + many.text).matches(of: /"Id":(\d+)/).compactMap { NotificationID(String($0.output.1)) }
         #expect(ids.count == 3)
-        for id in ids { #expect(fixture.traces.trace(of: id)?.trace.description == Self.id) }
+        for id in ids { #expect(fixture.links.traces.trace(of: id)?.trace.description == Self.id) }
         let path = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let other = try #require(path.split(separator: "/").last.flatMap { NotificationID(String($0)) })
-        #expect(fixture.traces.trace(of: other) == nil)
+        #expect(fixture.links.traces.trace(of: other) == nil)
     }
 
     @Test func aSampledRequestIsLoggedAtInfo() async throws {
         let fixture = try await ServerFixture()
-        fixture.traces.sample(1)
+        fixture.links.traces.sample(1)
         try await fixture.send(.get, "/api/notifications")
         #expect(self.lines(of: fixture).first?.hasPrefix("info ") == true)
     }

@@ -40,14 +40,13 @@ struct ServerFixture: Sendable {
     let reports: ReportReader
     let lists: ListPool
     let signingKeys: SigningKeys
-    let settlements = SettlementWatch()
     let log = LogRecorder()
     let wakeUps = Counter()
     let requestLine = RequestLine()
     let lanes = LaneRecorder()
     let history = StatusHistory()
     let setup = SetupCode()
-    let traces: RequestTraces
+    let links: ProcessLinks
 
     /// With `storage`, the fixture is a second server on that store, and adds no users. If
     /// `parameters` is `nil`, passwords are hashed with the usual parameters.
@@ -89,7 +88,7 @@ struct ServerFixture: Sendable {
         troubles: [String] = []
     ) throws {
         let (store, clock, log, wakeUps) = (storage.store, storage.clock, self.log, self.wakeUps)
-        let (lanes, history, setup) = (self.lanes, self.history, self.setup)
+        let lanes = self.lanes
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
         // All readers share one connection to the database. If each reader had a connection of its
@@ -107,33 +106,34 @@ struct ServerFixture: Sendable {
             logger: logger
         )
         self.signingKeys = signingKeys
-        self.traces = traces
+        self.links = ProcessLinks(traces: traces)
+        self.links.workIsWaiting.onCall { wakeUps.increment() }
+        var daemon = Daemon()
+        daemon.version = "test"
+        daemon.credentials = {
+            let end = Date(timeIntervalSince1970: 2_000_000_000)
+            return [CredentialExpiry(name: "senders.apns", expiresAt: end, lifetime: 518_400)]
+        }
+        daemon.pauses = { lanes.pauses }
+        daemon.retry = { lanes.retry($0) }
+        daemon.troubles = { troubles }
+        (daemon.history, daemon.setup) = (self.history, self.setup)
         self.server = PushServer(
-            store: store,
-            readers: Array(repeating: WaitingReads.reader(reader), count: Self.loops),
-            reports: self.reports,
-            lists: self.lists,
-            authenticator: self.authenticator,
-            settings: settings,
-            signingKeys: signingKeys,
-            settlements: self.settlements,
-            logger: logger,
-            workIsWaiting: { wakeUps.increment() },
-            troubles: { troubles },
-            daemon: Daemon(
-                version: "test",
-                credentials: {
-                    let end = Date(timeIntervalSince1970: 2_000_000_000)
-                    return [CredentialExpiry(name: "senders.apns", expiresAt: end, lifetime: 518_400)]
-                },
-                pauses: { lanes.pauses },
-                retry: { lanes.retry($0) }
-            ),
-            history: history,
-            setup: setup,
-            traces: self.traces,
-            now: { clock.now },
-            wall: { clock.now }
+            ServerParts(
+                StoreAccess(
+                    store,
+                    readers: Array(repeating: WaitingReads.reader(reader), count: Self.loops),
+                    reports: self.reports,
+                    lists: self.lists
+                ),
+                authenticator: self.authenticator,
+                settings: settings,
+                signer: AnswerSigner(keys: signingKeys, logger: logger, now: { clock.now }),
+                links: self.links,
+                daemon: daemon,
+                logger: logger,
+                now: { clock.now }
+            )
         )
     }
 
@@ -279,15 +279,15 @@ struct ServerFixture: Sendable {
 
 extension ServerSettings {
     /// Settings with the tutorial's platforms. A handle of WNS must be an HTTPS address.
-    static let forTests = ServerSettings(
+    static let forTests = ServerSettings {
         // On a busy machine, a batch may take longer than the usual timeout.
-        batchTimeout: .seconds(60),
-        platforms: [
+        $0.batchTimeout = .seconds(60)
+        $0.platforms = [
             Platform("apns"): .init(SampleHandleRule()), Platform("fcm"): .init(SampleHandleRule()),
             Platform("wns"): .init(SampleHandleRule { $0.hasPrefix("https://") ? nil : "it must be https" }),
-        ],
-        events: .listed
-    )
+        ]
+        $0.events = .listed
+    }
 
     /// A copy of `forTests` in which `member` has the value `value`.
     static func forTests<Value>(_ member: WritableKeyPath<Self, Value>, _ value: Value) -> Self {

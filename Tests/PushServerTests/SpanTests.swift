@@ -54,7 +54,7 @@ import Testing
         // The delivery makes the spans of the notification's pushes as children of the request's
         // span.
         let id = try #require(response.fields[.location]?.split(separator: "/").last.flatMap { Int64($0) })
-        let context = fixture.traces.trace(of: try #require(NotificationID(rawValue: id)))
+        let context = fixture.links.traces.trace(of: try #require(NotificationID(rawValue: id)))
         #expect(context == request.context)
     }
 

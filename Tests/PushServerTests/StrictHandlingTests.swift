@@ -106,7 +106,7 @@ import Testing
         let parameters = operation["parameters"]?.elements.map(Self.resolved).filter { $0["in"]?.text == "query" }
         #expect(Set(route.parameters) == Set(parameters?.compactMap { $0["name"]?.text } ?? []))
         let body = operation["requestBody"]?["content"]?["application/json"]?["schema"]
-        #expect(Set(route.members) == (body.map(Self.members) ?? []))
+        #expect(Set(route.body.members) == (body.map(Self.members) ?? []))
     }
 
     private static func resolved(_ json: JSONValue) -> JSONValue {
@@ -174,7 +174,7 @@ import Testing
     @Test func membersOfAHandleAreNotChecked() async throws {
         let handle = try #require(DeviceHandle("canonical"))
         let rule = SampleHandleRule(.object { _ in handle })
-        let settings = ServerSettings(platforms: [Platform("webpush"): .init(rule)])
+        let settings = ServerSettings { $0.platforms = [Platform("webpush"): .init(rule)] }
         let fixture = try await ServerFixture(settings: settings)
         let body = #"{"Platform":"webpush","Handle":{"endpoint":"x","expirationTime":null},"Tags":[]}"#
         let id = try await fixture.requestRegistration()

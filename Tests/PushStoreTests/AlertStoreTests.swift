@@ -68,14 +68,10 @@ import Testing
                 id: id,
                 sender: alice.id,
                 sealedPayload: payload,
-                sealedAlert: alert,
                 audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .high,
-                collapseID: nil,
                 createdAt: fixture.now,
-                expiresAt: fixture.now + 60
+                expiresAt: fixture.now + 60,
+                options: NotificationOptions { $0.sealedAlert = alert }
             )
         )
         await fixture.store.close()

@@ -57,10 +57,6 @@ import Testing
                 sender: alice.id,
                 sealedPayload: try self.store.vault.seal(Data("{}".utf8), in: .payload(id, sender: alice.id)),
                 audience: self.store.hashed(Audience([try TagExpression("username:alice")])),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .high,
-                collapseID: nil,
                 createdAt: self.fixture.now,
                 expiresAt: self.fixture.now + 3600,
                 by: record.another(.send, of: "canary\(number)", detail: "")

@@ -20,13 +20,9 @@ import Testing
             sender: user.id,
             sealedPayload: try self.fixture.store.vault.seal(Data(), in: .payload(id, sender: user.id)),
             audience: self.fixture.store.hashed(Audience([.tag(Tag(of: user.name))])),
-            isStoredByClients: true,
-            isReadOnce: false,
-            priority: .high,
-            collapseID: nil,
             createdAt: self.fixture.now,
             expiresAt: self.fixture.now + 60,
-            once: request
+            options: NotificationOptions { $0.request = request }
         )
         return try await self.fixture.store.post(notification)
     }

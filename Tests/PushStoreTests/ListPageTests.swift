@@ -202,10 +202,6 @@ import Testing
                 sender: self.alice.id,
                 sealedPayload: try self.fixture.store.vault.seal(payload, in: .payload(id, sender: self.alice.id)),
                 audience: self.fixture.store.hashed(Audience([try TagExpression("username:alice")], platforms: nil)),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .high,
-                collapseID: nil,
                 createdAt: self.fixture.now,
                 expiresAt: self.fixture.now + 60
             )

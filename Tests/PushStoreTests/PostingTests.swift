@@ -57,14 +57,12 @@ import Testing
             sender: 1,
             sealedPayload: Data(count: 10),
             audience: HashedAudience(audience, self.index, TagPolicy()),
-            isStoredByClients: true,
-            isReadOnce: false,
-            priority: .high,
-            collapseID: nil,
             createdAt: Self.now,
             expiresAt: Self.now + 60,
-            sendAt: sendAt,
-            once: request
+            options: NotificationOptions {
+                $0.sendAt = sendAt
+                $0.request = request
+            }
         )
     }
 

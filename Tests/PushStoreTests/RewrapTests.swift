@@ -57,10 +57,6 @@ import Testing
             sender: alice.id,
             sealedPayload: sealed,
             audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
-            isStoredByClients: true,
-            isReadOnce: false,
-            priority: .high,
-            collapseID: nil,
             createdAt: fixture.now,
             expiresAt: fixture.now + 60
         )

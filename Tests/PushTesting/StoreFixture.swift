@@ -186,19 +186,23 @@ package struct StoreFixture: Sendable {
                     in: .payload(id, sender: sender.id),
                     until: until
                 ),
-                sealedAlert: try alert.map {
-                    try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id), until: until)
-                },
                 audience: self.store.hashed(audience),
-                isStoredByClients: true,
-                isReadOnce: isReadOnce,
-                isEndToEnd: isEndToEnd,
-                priority: .high,
-                collapseID: collapseID,
                 createdAt: self.now,
                 expiresAt: expiresAt,
-                sendAt: sendAt,
-                once: request
+                options: try NotificationOptions {
+                    $0.isReadOnce = isReadOnce
+                    $0.isEndToEnd = isEndToEnd
+                    $0.collapseID = collapseID
+                    $0.sendAt = sendAt
+                    $0.sealedAlert = try alert.map {
+                        try self.store.vault.seal(
+                            JSONEncoder().encode($0),
+                            in: .alert(id, sender: sender.id),
+                            until: until
+                        )
+                    }
+                    $0.request = request
+                }
             ),
             within: bounds,
             page: page
@@ -222,10 +226,6 @@ package struct StoreFixture: Sendable {
                     in: .payload(id, sender: sender.id)
                 ),
                 audience: self.store.hashed(audience),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .high,
-                collapseID: nil,
                 createdAt: self.now,
                 expiresAt: self.now + 3600
             ),

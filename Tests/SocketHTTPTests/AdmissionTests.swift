@@ -8,10 +8,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct AdmissionTests {
     private static let origins = (0..<8).map { PeerAddress.ip(IPAddress(in_addr(s_addr: UInt32($0)))) }
-    private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
+    private var admission = Admission(
+        limits: ServerLimits { ($0.maxConnections, $0.maxConnectionsPerAddress) = (20, 4) }
+    )
 
     @Test func longestIdleConnectionIsEvictedFirst() async throws {
-        try await withServer(limits: ServerLimits(maxConnections: 10), loops: 1) { test in
+        try await withServer(limits: ServerLimits { $0.maxConnections = 10 }, loops: 1) { test in
             var clients: [RawClient] = []
             for _ in 0..<9 {
                 clients.append(try test.client())
@@ -72,7 +74,7 @@ import Testing
     }
 
     @Test func clientsOfOneAddressDoNotKeepOthersOut() async throws {
-        let limits = ServerLimits(maxConnections: 10, maxConnectionsPerAddress: 2)
+        let limits = ServerLimits { ($0.maxConnections, $0.maxConnectionsPerAddress) = (10, 2) }
         try await withServer(limits: limits) { test in
             let greedy = try (0..<40).map { _ in try test.client() }
             // The end of the last client's connection shows that the server has handled all
@@ -86,7 +88,10 @@ import Testing
 
     @Test func refusedClientGetsNoHandshake() async throws {
         let makeStream: HTTPServer.StreamMaker = { SocketStream($0) }
-        try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), makeStream: makeStream) { test in
+        try await withServer(
+            limits: ServerLimits { $0.maxConnectionsPerAddress = 1 },
+            opening: .init(makeStream: makeStream)
+        ) { test in
             let (first, second) = (try test.client(), try test.client())
             try await first.get()
             #expect(try await second.rest() == "")

@@ -40,7 +40,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
 
     @Test(arguments: ["Content-Length: 11\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n5\r\n"])
     func aBodyOverTheLimitIsRefusedBeforeItComes(rest: String) async throws {
-        try await withServer(limits: ServerLimits(bodyBytes: 10)) { test in
+        try await withServer(limits: ServerLimits { $0.bodyBytes = 10 }) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\n\(rest)")
             let response = try await client.response()
@@ -50,7 +50,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
     }
 
     @Test func aBodyOfExactlyTheLimitIsTaken() async throws {
-        try await withServer(limits: ServerLimits(bodyBytes: 10)) { test in
+        try await withServer(limits: ServerLimits { $0.bodyBytes = 10 }) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789")
             #expect(try await client.response().body == "POST / 0123456789")
@@ -61,11 +61,11 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
     }
 
     @Test func exchangedLimitsHoldForConnectionsThatBeginAfterwards() async throws {
-        try await withServer(limits: ServerLimits(bodyBytes: 10)) { test in
+        try await withServer(limits: ServerLimits { $0.bodyBytes = 10 }) { test in
             let (old, post) = (try test.client(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n0123456789")
             try await old.send(post)
             #expect(try await old.response().body == "POST / 0123456789")
-            test.server.replaceLimits(ServerLimits(bodyBytes: 9))
+            test.server.replaceLimits(ServerLimits { $0.bodyBytes = 9 })
             try await old.send(post)
             #expect(try await old.response().body == "POST / 0123456789")
             let new = try test.client()
@@ -82,7 +82,7 @@ private let goOn = RawClient.Response(status: "HTTP/1.1 100 Continue")
                 return Response(status: error.refusal.status)
             }
         }
-        try await withServer(limits: ServerLimits(bodyBytes: 10), answer: answer) { test in
+        try await withServer(limits: ServerLimits { $0.bodyBytes = 10 }, answer: answer) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n01234567890123456789")
             #expect(try await client.response().body == "01234567890123456789")

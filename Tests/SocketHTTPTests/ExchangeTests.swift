@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func aConnectionEndsAfterItsLastRequest() async throws {
-        try await withServer(limits: ServerLimits(requestsPerConnection: 2)) { test in
+        try await withServer(limits: ServerLimits { $0.requestsPerConnection = 2 }) { test in
             let client = try test.client()
             try await client.send(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 3))
             #expect(try await client.response().value("Connection") == nil)
@@ -171,7 +171,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(1))
             return SocketStream(descriptor)
         }
-        try await withServer(makeStream: makeStream) { test in
+        try await withServer(opening: .init(makeStream: makeStream)) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             #expect(try await client.response().body == "GET / ")
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test func aStreamThatCannotBeMadeEndsTheConnection() async throws {
-        try await withServer(makeStream: { _ in throw StreamError("no") }) { test in
+        try await withServer(opening: .init(makeStream: { _ in throw StreamError("no") })) { test in
             let client = try test.client()
             #expect(try await client.rest() == "")
         }
@@ -224,7 +224,7 @@ import Testing
             guard case .process(let user) = request.peer else { return Response(status: .forbidden) }
             return Response(status: .ok, body: Array("\(user) \(request.client) \(request.origin == nil)".utf8))
         }
-        try await withServer(at: .unix(path: path), identifiesProcesses: true, answer: answer) { test in
+        try await withServer(at: .unix(path: path), opening: .init(identifiesProcesses: true), answer: answer) { test in
             let client = try test.client()
             // On this socket, the server ignores a proxy's field about the client.
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test func tcpClientIsRefusedWhereProcessesAreIdentified() async throws {
-        try await withServer(identifiesProcesses: true) { test in
+        try await withServer(opening: .init(identifiesProcesses: true)) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             await #expect(throws: (any Error).self) { _ = try await client.response() }

@@ -7,7 +7,7 @@ import Testing
 /// Cases of request heads that the table of `WireTests` cannot contain.
 @Suite(.timeLimit(.minutes(5))) struct HeadParserTests {
     @Test func aTargetIsTakenUpToItsLimitAndNoFurther() {
-        let limits = ServerLimits(targetBytes: 100)
+        let limits = ServerLimits { $0.targetBytes = 100 }
         for (count, expected) in [(100, nil), (101, Refusal.targetTooLong), (10_000, .targetTooLong)] {
             let text = "GET /\(String(repeating: "a", count: count - 1)) HTTP/1.1\r\nHost: a\r\n\r\n"
             let whole = expected.map(Outcome.refused) ?? .complete(text.utf8.count)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func fieldsAreTakenUpToTheirLimitsAndNoFurther() {
-        let limits = ServerLimits(headerBytes: 1000, headerCount: 10)
+        let limits = ServerLimits { ($0.headerBytes, $0.headerCount) = (1000, 10) }
         let start = "GET / HTTP/1.1\r\nHost: a\r\n"
         func sized(_ count: Int) -> String {
             "\(start)X: \(String(repeating: "a", count: count - start.utf8.count - 7))\r\n\r\n"
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func aFieldWithoutEndIsRefusedAsSoonAsItIsTooLong() {
-        let limits = ServerLimits(headerBytes: 1000)
+        let limits = ServerLimits { $0.headerBytes = 1000 }
         let text = "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "a", count: 2000)
         #expect(outcome(of: text, in: [1000], limits: limits) == .refused(.headerTooLarge))
     }

@@ -23,7 +23,7 @@ import Testing
         ("GET / HTTP/3.0\r\n", "505 HTTP Version Not Supported", "no head"),
     ])
     func refusedRequestIsAnsweredWithAReasonAndClosed(text: String, status: String, head: String) async throws {
-        let limits = ServerLimits(targetBytes: 200, headerBytes: 1000, headerCount: 10)
+        let limits = ServerLimits { ($0.targetBytes, $0.headerBytes, $0.headerCount) = (200, 1000, 10) }
         try await withServer(limits: limits) { test in
             let client = try test.client()
             try await client.send("GET /first HTTP/1.1\r\nHost: h\r\n\r\n\(text)")
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func aHeadThatTakesTooLongIsRefused() async throws {
-        try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(30))) { test in
+        try await withServer(limits: ServerLimits { $0.headerTimeout = .milliseconds(30) }) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHo")
             #expect(try await client.response().status == "HTTP/1.1 408 Request Timeout")
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func aDripOfBytesDoesNotProlongTheTimeForAHead() async throws {
-        try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(100))) { test in
+        try await withServer(limits: ServerLimits { $0.headerTimeout = .milliseconds(100) }) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\nX: ")
             // Without the deadline, the client would continue until the head is too large, and
@@ -68,14 +68,14 @@ import Testing
     }
 
     @Test func connectionWithoutARequestIsClosedSilently() async throws {
-        try await withServer(limits: ServerLimits(headerTimeout: .milliseconds(30))) { test in
+        try await withServer(limits: ServerLimits { $0.headerTimeout = .milliseconds(30) }) { test in
             let client = try test.client()
             #expect(try await client.rest() == "")
         }
     }
 
     @Test func idleConnectionIsClosedSilently() async throws {
-        try await withServer(limits: ServerLimits(idleTimeout: .milliseconds(30))) { test in
+        try await withServer(limits: ServerLimits { $0.idleTimeout = .milliseconds(30) }) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             _ = try await client.response()
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func aBodyThatTakesTooLongEndsTheConnection() async throws {
-        try await withServer(limits: ServerLimits(bodyTimeout: .milliseconds(30))) { test in
+        try await withServer(limits: ServerLimits { $0.bodyTimeout = .milliseconds(30) }) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nab")
             let response = try await client.response()
@@ -96,7 +96,7 @@ import Testing
 
     @Test func aClientThatDoesNotReadIsCutOff() async throws {
         let body = [UInt8](repeating: 0x78, count: 8_000_000)
-        let limits = ServerLimits(maxConnections: 1, writeTimeout: .milliseconds(30))
+        let limits = ServerLimits { ($0.maxConnections, $0.writeTimeout) = (1, .milliseconds(30)) }
         let answer: @Sendable (Request) async -> Response = { request in
             Response(status: .ok, body: request.head.path == "/large" ? body : [])
         }
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func connectionAboveTheLimitIsRefused() async throws {
-        try await withServer(limits: ServerLimits(maxConnections: 2)) { test in
+        try await withServer(limits: ServerLimits { $0.maxConnections = 2 }) { test in
             let clients = [try test.client(), try test.client()]
             for client in clients {
                 try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -139,7 +139,7 @@ import Testing
 
     @Test(arguments: [TrustedProxies.none, loopback])
     func trustedProxiesAreNotLimitedByAddress(proxies: TrustedProxies) async throws {
-        try await withServer(limits: ServerLimits(maxConnectionsPerAddress: 1), proxies: proxies) { test in
+        try await withServer(limits: ServerLimits { $0.maxConnectionsPerAddress = 1 }, proxies: proxies) { test in
             let first = try test.client()
             try await first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             #expect(try await first.response().status == "HTTP/1.1 200 OK")
@@ -158,7 +158,7 @@ import Testing
             for await _ in gate.stream { break }
             return Response(status: .ok)
         }
-        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30)), answer: answer) { test in
+        try await withServer(limits: ServerLimits { $0.handlerTimeout = .milliseconds(30) }, answer: answer) { test in
             let client = try test.client()
             try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             let response = try await client.response()
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func slowBodyDoesNotCountTowardsTheHandlerTimeout() async throws {
-        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30))) { test in
+        try await withServer(limits: ServerLimits { $0.handlerTimeout = .milliseconds(30) }) { test in
             let client = try test.client()
             try await client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na")
             #expect(try await !client.hasNews(within: .milliseconds(100)))

@@ -105,7 +105,7 @@ import Testing
         let bad = Mutex<[String]>([])
         try await withServer(
             proxies: Self.proxies,
-            onBadProxyHeader: { peer in bad.withLock { $0.append("\(peer)") } },
+            opening: .init(onBadProxyHeader: { peer in bad.withLock { $0.append("\(peer)") } }),
             answer: { request in Response(status: .ok, body: Array("\(request.client)".utf8)) },
             body
         )

@@ -49,9 +49,7 @@ func withServer<Result: Sendable>(
     proxies: TrustedProxies = .none,
     grace: Duration = .seconds(10),
     loops count: Int = 2,
-    makeStream: HTTPServer.StreamMaker? = nil,
-    onBadProxyHeader: (@Sendable (PeerAddress) -> Void)? = nil,
-    identifiesProcesses: Bool = false,
+    opening: HTTPServer.Opening = .init(),
     responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
     _ body: @Sendable @escaping (TestServer) async throws -> Result
@@ -69,9 +67,7 @@ func withServer<Result: Sendable>(
         proxies: proxies,
         grace: grace,
         responder: responder ?? TestResponder(answer: answer),
-        makeStream: makeStream,
-        onBadProxyHeader: onBadProxyHeader,
-        identifiesProcesses: identifiesProcesses
+        opening: opening
     )
     return try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask {

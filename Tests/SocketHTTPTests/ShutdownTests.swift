@@ -73,7 +73,7 @@ import Testing
             started.yield()
             while true { try await descriptor.waitToRead(until: .now + .seconds(60)) }
         }
-        try await withServer(grace: .seconds(60), makeStream: makeStream) { test in
+        try await withServer(grace: .seconds(60), opening: .init(makeStream: makeStream)) { test in
             let client = try test.client()
             for await _ in begun { break }
             test.server.stop()

@@ -117,7 +117,7 @@ import Testing
             _ = try await writer.wait(until: .now + .milliseconds(200))
             try await writer.write(Array("late".utf8))
         }
-        try await withServer(limits: ServerLimits(handlerTimeout: .milliseconds(30)), answer: answer) { test in
+        try await withServer(limits: ServerLimits { $0.handlerTimeout = .milliseconds(30) }, answer: answer) { test in
             let client = try test.client()
             try await client.send(Self.get)
             #expect(try await client.response(bodyless: true).status == "HTTP/1.1 200 OK")
@@ -173,7 +173,7 @@ import Testing
                 }
             }
         }
-        try await withServer(limits: ServerLimits(writeTimeout: .milliseconds(300)), answer: answer) { test in
+        try await withServer(limits: ServerLimits { $0.writeTimeout = .milliseconds(300) }, answer: answer) { test in
             let client = try test.client(receiveBuffer: 4096)
             try await client.send(Self.get)
             for await _ in ends { break }

@@ -73,7 +73,7 @@ struct TestServer: Sendable {
             loops: loops,
             grace: .seconds(10),
             responder: EchoResponder(),
-            makeStream: acceptor.accept
+            opening: .init(makeStream: acceptor.accept)
         )
         let test = TestServer(acceptor: acceptor, address: server.addresses[0], loop: clients, failures: failures)
         return try await withThrowingTaskGroup(of: Result?.self) { group in

@@ -17,7 +17,7 @@ extension FuzzTarget {
 /// The result of a parser.
 private struct HeadOutcome: Equatable {
     /// Low limits, so that short inputs reach them.
-    static let limits = ServerLimits(targetBytes: 96, headerBytes: 448, headerCount: 6)
+    static let limits = ServerLimits { ($0.targetBytes, $0.headerBytes, $0.headerCount) = (96, 448, 6) }
 
     /// A parser that has read another request, as different as possible from the initial state.
     static let usedParser: HeadParser = {

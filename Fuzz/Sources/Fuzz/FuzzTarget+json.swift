@@ -6,12 +6,12 @@ import PushStore
 @testable import PushServer
 
 extension FuzzTarget {
-    private static let settings = ServerSettings(
-        platforms: [
+    private static let settings = ServerSettings {
+        $0.platforms = [
             Platform("apns"): .init(HandleLength(lengths: 8...8)),
             Platform("fcm"): .init(HandleLength(lengths: 1...4096)),
         ]
-    )
+    }
 
     /// A body: a value that is written is read as the same one, and nests no deeper than
     /// promised. Orders and registrations that are made from it end in a value or in a problem.

@@ -23,14 +23,14 @@ package struct Configuration: Sendable {
     package var tls: TLS?
     package var limits = ServerLimits()
     /// The settings of the API, except those in other sections of the configuration.
-    package var server = ServerSettings(
-        storage: [
+    package var server = ServerSettings {
+        $0.storage = [
             Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
             .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
             .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
             .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         ].compactMapValues(\.self)
-    )
+    }
     var database = "var/sealpost.db"
     /// Makes the location of the store from the value of `database`. The executable sets it, since
     /// only the executable knows the available kinds of store.

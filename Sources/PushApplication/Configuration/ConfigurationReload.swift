@@ -68,7 +68,7 @@ package final class ConfigurationReload: Sendable {
         // Until the line about the reload is written, the lower level applies: the line appears if
         // either level admits it.
         self.threshold.level = min(old.level, new.level)
-        application.parts.traces.sample(new.loggedRequests)
+        application.parts.links.traces.sample(new.loggedRequests)
         guard new.limits.maxConnections > old.limits.maxConnections else { return }
         DescriptorLimit.raise(for: new.limits.maxConnections, logger: application.parts.logger)
     }

@@ -7,6 +7,7 @@ import PushServer
 import PushStore
 import Reactor
 import SocketHTTP
+import SocketTLS
 
 extension StoreOptions {
     init(
@@ -75,11 +76,11 @@ extension Configuration {
         return looks
     }
 
-    /// The function that logs a connection without a valid header of the PROXY protocol; `nil`
-    /// unless trusted proxies send such headers.
-    func onBadProxyHeader(logger: Logger) -> (@Sendable (PeerAddress) -> Void)? {
-        guard self.readsProxyHeaders else { return nil }
-        return { peer in
+    /// How the server opens connections. If trusted proxies send headers of the PROXY protocol, it
+    /// logs each connection without a valid header.
+    func opening(_ tls: TLSSetup?, logger: Logger) -> HTTPServer.Opening {
+        guard self.readsProxyHeaders else { return HTTPServer.Opening(makeStream: tls?.acceptor.accept) }
+        return HTTPServer.Opening(makeStream: tls?.acceptor.accept) { peer in
             logger.warning(
                 "connection of a trusted proxy closed, as it began without a header of the PROXY protocol",
                 metadata: ["peer": "\(peer)"]

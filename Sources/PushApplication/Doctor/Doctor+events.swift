@@ -14,7 +14,9 @@ extension Doctor {
             try await EventWebhookSetup(webhook, on: loop, egress: egress).webhook.close()
             let finding = Finding(.ok, subject, "the secret can be used")
             guard online else { return [finding] }
-            let settings = HTTPClientSettings(caFile: webhook.caFile, addresses: .any, proxy: egress.proxy)
+            let settings = HTTPClientSettings {
+                ($0.caFile, $0.addresses, $0.proxy) = (webhook.caFile, .any, egress.proxy)
+            }
             return [finding]
                 + (await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop, now: self.present))
         } catch {
@@ -53,7 +55,9 @@ extension Doctor {
             let finding = Finding(.ok, "tracing", "the files for the collector can be used")
             guard online else { return [finding] }
             let (url, caFile) = (tracing.url, tracing.caFile)
-            let settings = HTTPClientSettings(caFile: caFile, allowsPlainHTTP: !url.isSecure, addresses: .any)
+            let settings = HTTPClientSettings {
+                ($0.caFile, $0.allowsPlainHTTP, $0.addresses) = (caFile, !url.isSecure, .any)
+            }
             return [finding]
                 + (await SenderConfiguration.reach(url.text, settings, subject: "tracing", on: loop, now: self.present))
         } catch {

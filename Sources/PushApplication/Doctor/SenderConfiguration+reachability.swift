@@ -16,9 +16,9 @@ extension SenderConfiguration {
         through proxy: OutboundProxy?,
         now: @escaping @Sendable () -> Date
     ) async -> [Finding] {
-        let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
+        let settings = HTTPClientSettings { ($0.caFile, $0.addresses, $0.proxy) = (self.caFile, .any, proxy) }
         // Google's metadata server speaks plain HTTP, and calls to it bypass the proxy.
-        let direct = HTTPClientSettings(caFile: self.caFile, allowsPlainHTTP: true, addresses: .any)
+        let direct = HTTPClientSettings { ($0.caFile, $0.allowsPlainHTTP, $0.addresses) = (self.caFile, true, .any) }
         return await self.endpoints.mapAtOnce { endpoint in
             let isPlain = endpoint.hasPrefix("http:")
             return await Self.reach(

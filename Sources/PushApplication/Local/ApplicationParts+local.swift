@@ -30,7 +30,7 @@ extension ApplicationParts {
                     nameOf: LocalUser.name,
                     logger: self.logger
                 ),
-                identifiesProcesses: true
+                opening: .init(identifiesProcesses: true)
             )
             return AdminServer(server: server, lock: lock)
         } catch {

@@ -23,36 +23,40 @@ struct LocalServer {
         // The audit records what the command does, so the command's user needs to see only
         // failures.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
+        var daemon = Daemon()
+        daemon.version = Version.current
+        daemon.acceptClock = {
+            try await ClockService(
+                clock: clock,
+                file: configuration.clockFile,
+                logger: logger,
+                otherClock: { nil }
+            ).accept(in: store, for: $0)
+        }
         let router = PushServer(
-            store: self.store,
-            readers: [try self.store.makeReader()],
-            reports: ReportReader(try self.store.makeReader()),
-            lists: ListPool([try self.store.makeReader()]),
-            authenticator: Authenticator(
-                store: self.store,
-                parameters: configuration.passwords,
-                workers: 1,
-                quotas: [:],
-                logger: logger
-            ),
-            settings: configuration.serverSettings(
-                // The rule of handles is never used, since commands register no devices.
-                configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
-            ),
-            logger: logger,
-            workIsWaiting: {},
-            daemon: Daemon(
-                version: Version.current,
-                acceptClock: {
-                    try await ClockService(
-                        clock: clock,
-                        file: configuration.clockFile,
-                        logger: logger,
-                        otherClock: { nil }
-                    ).accept(in: store, for: $0)
-                }
-            ),
-            now: clock.now
+            ServerParts(
+                StoreAccess(
+                    store,
+                    readers: [try store.makeReader()],
+                    reports: ReportReader(try store.makeReader()),
+                    lists: ListPool([try store.makeReader()])
+                ),
+                authenticator: Authenticator(
+                    store: store,
+                    parameters: configuration.passwords,
+                    workers: 1,
+                    quotas: [:],
+                    logger: logger
+                ),
+                settings: configuration.serverSettings(
+                    // The rule of handles is never used, since commands register no devices.
+                    configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
+                ),
+                signer: AnswerSigner(keys: SigningKeys(.random()), logger: logger),
+                daemon: daemon,
+                logger: logger,
+                now: clock.now
+            )
         )
         self.server = HTTPServer(
             listeners: [],
@@ -118,7 +122,7 @@ struct LocalServer {
 
 extension ServerLimits {
     /// The limits of the local admin socket, which only an operator's commands use.
-    static let local = ServerLimits(maxConnections: 64)
+    static let local = ServerLimits { $0.maxConnections = 64 }
 }
 
 /// A rule for handles that is never used, since commands register no devices.

@@ -26,14 +26,14 @@ struct SpanExport: Sendable {
             version: Version.current,
             instance: UUID().uuidString.lowercased()
         )
-        let settings = HTTPClientSettings(
-            connectTimeout: .seconds(5),
-            caFile: configuration.caFile,
+        let settings = HTTPClientSettings {
+            $0.connectTimeout = .seconds(5)
+            $0.caFile = configuration.caFile
             // Plain HTTP is allowed: spans contain no secrets, and most collectors run on the same
             // machine.
-            allowsPlainHTTP: !configuration.url.isSecure,
-            addresses: .any
-        )
+            $0.allowsPlainHTTP = !configuration.url.isSecure
+            $0.addresses = .any
+        }
         do throws(OutboundError) {
             self.client = try HTTPClient(settings, on: loop)
         } catch {

@@ -46,7 +46,7 @@ extension PostGroup {
     /// each post that names this user. `nil` if the posts name no user.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
         var counts: [Data: Int] = [:]
-        for post in posts where post.sendAt == nil {
+        for post in posts where post.options.sendAt == nil {
             for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 }
         }
         guard let most = counts.values.max() else { return nil }
@@ -139,17 +139,17 @@ extension PostGroup {
             notifications.map(\.id.rawValue),
             notifications.map(\.sender),
             notifications.map(\.audience.audience.app.stored),
-            notifications.map(\.isStoredByClients),
-            notifications.map(\.isReadOnce),
-            notifications.map(\.priority.rawValue),
-            notifications.map(\.collapseID),
+            notifications.map(\.options.isStoredByClients),
+            notifications.map(\.options.isReadOnce),
+            notifications.map(\.options.priority.rawValue),
+            notifications.map(\.options.collapseID),
             chosen.map { Int64($0.plan.index) << 8 | .random(in: 0..<256) },
             chosen.map(\.plan.post.seed),
             notifications.map(\.createdAt.milliseconds),
             notifications.map(\.expiresAt.milliseconds),
             chosen.map(\.payload),
             chosen.map(\.alert),
-            notifications.map(\.isEndToEnd),
+            notifications.map(\.options.isEndToEnd),
             recipients.map(\.notification.id.rawValue),
             recipients.map(\.user),
             recipients.map(\.change),
@@ -163,12 +163,12 @@ extension PostGroup {
             pushes.map { $0.device.isAway ? PushReason.away : nil } as [String?],
         ]
         if chosen.allSatisfy({ $0.devices != nil }) { return try Statement(Self.insertion, values: values) }
-        let scheduled = notifications.filter { $0.sendAt != nil }
+        let scheduled = notifications.filter { $0.options.sendAt != nil }
         return try Statement(
             Self.insertionWithSchedule,
             values: values + [
                 scheduled.map(\.id.rawValue),
-                scheduled.map(\.sendAt?.milliseconds),
+                scheduled.map(\.options.sendAt?.milliseconds),
                 try scheduled.map {
                     let expressions = $0.audience.audience.expressions.map(\.description)
                     return try sealing.seal(expressions, in: .scheduled($0.id.rawValue), until: $0.expiresAt)
@@ -180,7 +180,7 @@ extension PostGroup {
 
     /// Inserts the recipients of read-once posts into `untaken`; `nil` if no post is read-once.
     static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
-        let untaken = chosen.flatMap(\.recipients).filter(\.notification.isReadOnce)
+        let untaken = chosen.flatMap(\.recipients).filter(\.notification.options.isReadOnce)
         if untaken.isEmpty { return nil }
         let ids = untaken.map(\.notification.id.rawValue)
         return try Statement(Self.untakenInsertion, ids, untaken.map(\.user))

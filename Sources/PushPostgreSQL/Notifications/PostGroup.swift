@@ -50,7 +50,7 @@ struct PostGroup {
 
         var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
 
-        var isScheduled: Bool { self.notification.sendAt != nil }
+        var isScheduled: Bool { self.notification.options.sendAt != nil }
 
         var pushes: [(notification: NewNotification, device: GroupDevice)] {
             (self.devices ?? []).map { (self.notification, $0) }

@@ -77,14 +77,14 @@ extension PostRequest: GroupMember {
     /// Whether a post goes now, and goes to exactly the devices of the users whom it names.
     func isDirect(_ post: NewNotification) -> Bool {
         let audience = post.audience.audience
-        return self.page == nil && post.sendAt == nil && post.collapseID == nil
+        return self.page == nil && post.options.sendAt == nil && post.options.collapseID == nil
             && audience.platforms == nil && !audience.expressions.isEmpty
             && audience.usernames.count == audience.expressions.count
     }
 
     /// The requests with an idempotency key, each with the notification that it stores.
     var requests: [IdempotencyKeys.Reserved] {
-        let own = self.posts.compactMap { post in post.request.map { ($0, post) } }
+        let own = self.posts.compactMap { post in post.options.request.map { ($0, post) } }
         guard let batch, let first = self.posts.first else { return own }
         return [(batch, first)] + own
     }

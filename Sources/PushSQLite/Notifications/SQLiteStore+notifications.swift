@@ -39,7 +39,7 @@ extension SQLiteStore {
         let target = PushTarget(notification, sequence: self.changes.next())
         guard try self.insert(notification, target, db) else { return nil }
         var made = (reach: Reach.none, hasWork: false)
-        if let sendAt = notification.sendAt {
+        if let sendAt = notification.options.sendAt {
             try self.pusher.schedule(notification, at: sendAt, sequence: target.sequence, db)
         } else {
             let now = notification.createdAt
@@ -63,17 +63,17 @@ extension SQLiteStore {
             target.id,
             notification.sender,
             notification.audience.audience.app.stored,
-            notification.isStoredByClients,
-            notification.isReadOnce,
-            notification.priority.rawValue,
-            notification.collapseID,
+            notification.options.isStoredByClients,
+            notification.options.isReadOnce,
+            notification.options.priority.rawValue,
+            notification.options.collapseID,
             target.sequence,
             notification.seed,
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
             payload,
             alert,
-            notification.isEndToEnd
+            notification.options.isEndToEnd
         )
         return inserted == 1
     }

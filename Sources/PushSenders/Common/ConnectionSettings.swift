@@ -41,19 +41,19 @@ package struct ConnectionSettings: Sendable, Hashable {
         }
         guard self.timeout > .zero else { throw .badValue(field: "timeout", expected: "more than nothing") }
         let proxy = allowedHosts == nil || self.egress.includesDeviceHosts ? self.egress.proxy : nil
-        let settings = HTTPClientSettings(
-            connectionsPerHost: self.connections,
-            streamsPerConnection: self.streams,
-            provesConnections: provesConnections,
+        let settings = HTTPClientSettings {
+            $0.connectionsPerHost = self.connections
+            $0.streamsPerConnection = self.streams
+            $0.provesConnections = provesConnections
             // This is at least twice the number of streams: while all streams are in use, further
             // calls may wait for a free one.
-            maximumCalls: max(1024, 2 * self.connections * self.streams),
-            caFile: self.caFile,
-            allowedHosts: allowedHosts,
+            $0.maximumCalls = max(1024, 2 * self.connections * self.streams)
+            $0.caFile = self.caFile
+            $0.allowedHosts = allowedHosts
             // The address check does not apply to a proxy, because the operator has named it.
-            addresses: proxy == nil ? addresses : .any,
-            proxy: proxy
-        )
+            $0.addresses = proxy == nil ? addresses : .any
+            $0.proxy = proxy
+        }
         do throws(OutboundError) {
             return try HTTPClient(settings, on: loop)
         } catch {

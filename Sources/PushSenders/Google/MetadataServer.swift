@@ -47,7 +47,7 @@ enum MetadataServer {
     /// proxy's own metadata server.
     static func makeClient(on loop: EventLoop) throws(SenderSettingsError) -> HTTPClient {
         do throws(OutboundError) {
-            return try HTTPClient(HTTPClientSettings(allowsPlainHTTP: true, addresses: .any), on: loop)
+            return try HTTPClient(HTTPClientSettings { ($0.allowsPlainHTTP, $0.addresses) = (true, .any) }, on: loop)
         } catch {
             throw .badValue(field: "tokenEndpoint", expected: "callable: \(error)")
         }

@@ -55,7 +55,7 @@ struct SetupHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, Paths.setup, .anybody, body: ["Code", "Name", "Password"], upTo: 4096) {
+            Route(.post, Paths.setup, .anybody, body: .init(["Code", "Name", "Password"], strangersLimit: 4096)) {
                 try await self.setUp($0)
             }
         ]

@@ -12,8 +12,6 @@ struct StatusHandler: Handler {
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    let history: StatusHistory
-    let troubles: @Sendable () -> [String]
     let startedAt: Date
     let scope: AppScope
     /// The status shows at most this number of the servers that share the database.
@@ -33,7 +31,7 @@ struct StatusHandler: Handler {
                 .init("Now", .string(context.now.rfc3339)),
                 .init("Servers", .number(try await self.cluster?.sharing().servers ?? 1)),
                 .init("Nodes", .array(try await self.cluster?.servers(limit: Self.maximumServers).map(\.json) ?? [])),
-                .init("Troubles", .array(self.troubles().map { .string($0) })),
+                .init("Troubles", .array((self.daemon.troubles() + self.daemon.warnings()).map { .string($0) })),
                 .init("Lanes", .array(try await self.lanes(context))),
                 .init(
                     "Scheduled",
@@ -56,7 +54,7 @@ struct StatusHandler: Handler {
                         }
                     )
                 ),
-                .init("History", self.history.json(at: context.now)),
+                .init("History", self.daemon.history.json(at: context.now)),
             ])
         )
     }

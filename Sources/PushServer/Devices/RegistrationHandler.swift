@@ -11,7 +11,7 @@ struct RegistrationHandler: Handler {
     let settings: ServerSettings
     let ids: NotificationIDs
     /// Wakes the service that sends pushes.
-    let workIsWaiting: @Sendable () -> Void
+    let workIsWaiting: WakeUp
 
     /// How long the list of a user's devices shows a device whose handle another account has
     /// registered.

@@ -11,7 +11,12 @@ struct LocalSendHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.post, LocalPaths.notifications, .atLeast(.admin, .manage), body: NotificationOrder.members) {
+            Route(
+                .post,
+                LocalPaths.notifications,
+                .atLeast(.admin, .manage),
+                body: RouteBody(NotificationOrder.members)
+            ) {
                 try await self.send($0)
             }
         ]

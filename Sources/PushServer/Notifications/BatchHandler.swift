@@ -46,8 +46,7 @@ struct BatchHandler: Handler {
                 .post,
                 Paths.notificationBatch,
                 .atLeast(.device, .send),
-                body: Self.members,
-                checksBody: true
+                body: RouteBody(Self.members, isCheckedByHandler: true)
             ) { try await self.postBatch($0) }
         ]
     }

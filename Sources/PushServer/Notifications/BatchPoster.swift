@@ -219,7 +219,7 @@ struct BatchPoster: Sendable {
             draft.number,
             of: origin,
             attempt: attempt,
-            once: draft.post.request
+            once: draft.post.options.request
         )
         return draft
     }

@@ -10,14 +10,11 @@ struct NotificationPoster: Sendable {
     let ids: NotificationIDs
     /// The limits of what a user may store, by the user's role.
     let bounds: [Role: StorageBounds]
-    /// Wakes the service that sends pushes.
-    let workIsWaiting: @Sendable () -> Void
-    /// Informs the delivery of the time at which the next scheduled notification is due.
-    let schedule: ReleaseSchedule
+    /// Wakes the delivery, and informs it of the time at which the next scheduled notification is
+    /// due, and of the trace that a push belongs to: the trace of the sender's request.
+    let links: ProcessLinks
     /// Counts stored notifications, for operators.
     let history: StatusHistory
-    /// Tells the delivery which trace a push belongs to: the trace of the sender's request.
-    let traces: RequestTraces
 
     /// The largest number of ids that are drawn for one notification. A random id of 31 bits may
     /// be in use already; the server then draws another one. Because of the limit, the sender gets
@@ -81,19 +78,21 @@ struct NotificationPoster: Sendable {
             id: id,
             sender: sender.id,
             sealedPayload: try vault.seal(payload, in: .payload(id, sender: sender.id), until: until),
-            sealedAlert: try order.alert.map {
-                try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
-            },
             audience: self.store.hashed(order.audience),
-            isStoredByClients: order.isStoredByClients,
-            isReadOnce: order.isReadOnce,
-            isEndToEnd: EndToEndPayload.isClaimed(by: payload),
-            priority: order.priority,
-            collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
             expiresAt: expiresAt,
-            sendAt: sendAt,
-            once: request,
+            options: try NotificationOptions {
+                $0.sealedAlert = try order.alert.map {
+                    try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
+                }
+                $0.isStoredByClients = order.isStoredByClients
+                $0.isReadOnce = order.isReadOnce
+                $0.isEndToEnd = EndToEndPayload.isClaimed(by: payload)
+                $0.priority = order.priority
+                $0.collapseID = order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) }
+                $0.sendAt = sendAt
+                $0.request = request
+            },
             by: try record(id)
         )
     }
@@ -108,13 +107,13 @@ struct NotificationPoster: Sendable {
         let bounds = self.bounds[sender.role]
         // The traces are recorded first: once the store has the notifications, the delivery may
         // send them before the next line runs.
-        if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.id) } }
+        if let trace = request.trace { for post in posts { self.links.traces.record(trace, of: post.id) } }
         let outcomes = try await self.store.post(PostRequest(posts, of: batch, within: bounds))
-        if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
+        if outcomes.contains(where: \.hasWork) { self.links.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }
             self.history.countPost()
-            if let sendAt = post.sendAt { self.schedule.record(sendAt) }
+            if let sendAt = post.options.sendAt { self.links.schedule.record(sendAt) }
         }
         return outcomes
     }

@@ -18,7 +18,7 @@ struct PostHandler: Handler {
                 Paths.notifications,
                 .atLeast(.device, .send),
                 query: ["app", "pns", "to_tag"],
-                body: NotificationOrder.members
+                body: RouteBody(NotificationOrder.members)
             ) { try await self.postNotification($0) }
         ]
     }

@@ -11,7 +11,7 @@ struct SinglePushHandler: Handler {
 
     let store: any OutboxStore
     let visible: VisibleNotifications
-    let workIsWaiting: @Sendable () -> Void
+    let workIsWaiting: WakeUp
 
     var routes: [Route] {
         [

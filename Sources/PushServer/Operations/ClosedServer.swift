@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HTTPTypes
 package import Logging
 internal import PushAPI
@@ -21,7 +20,7 @@ package struct ClosedServer: Responder {
     ) {
         self.reason = reason
         self.envelope = Envelope(
-            signer: AnswerSigner(keys: signingKeys, logger: logger, now: { Date() }),
+            signer: AnswerSigner(keys: signingKeys, logger: logger),
             origins: OriginPolicy(allowed: settings.allowedOrigins, names: settings.names),
             hsts: settings.hsts,
             meters: self.meters,

@@ -1,21 +1,13 @@
 internal import HTTPTypes
 internal import PushAPI
+internal import PushStore
 internal import SocketHTTP
 
 /// Shows load balancers whether the process is alive, and whether it can store and return
 /// notifications.
 struct HealthHandler: Handler {
-    /// The reasons why the server cannot store or return notifications; empty when it is ready.
-    /// Strangers can read these texts.
-    ///
-    /// A provider that accepts no pushes is not a reason: if the load balancer removed the server
-    /// because of such a provider, the server could not return notifications either.
-    let troubles: @Sendable () -> [String]
-    /// Faults that an operator must repair, although the server can serve requests. Strangers can
-    /// read these texts.
-    let warnings: @Sendable () -> [String]
-    /// Whether the database cannot be used until an operator acts.
-    let isUnusable: @Sendable () -> Bool
+    let daemon: Daemon
+    let store: any StoreHealth
 
     var routes: [Route] {
         [
@@ -27,8 +19,8 @@ struct HealthHandler: Handler {
     static var alive: Response { self.response("alive") }
 
     private func showReadiness(_ context: RequestContext) throws -> Response {
-        if let problem = Self.problem(self.troubles(), isUnusable: self.isUnusable()) { throw problem }
-        return Self.response("ready", self.warnings())
+        if let problem = Self.problem(self.daemon.troubles(), isUnusable: self.store.isUnusable) { throw problem }
+        return Self.response("ready", self.daemon.warnings())
     }
 
     /// The problem of a server with these troubles; `nil` without troubles.

@@ -40,6 +40,25 @@ protocol Handler: Sendable {
     var routes: [Route] { get }
 }
 
+/// The body that a route reads.
+struct RouteBody: Sendable, ExpressibleByArrayLiteral {
+    /// The names of the members of the body's object that the route reads. A request with strict
+    /// handling may have no other members.
+    let members: [String]
+    /// Whether the handler itself checks the names of the body's members in strict handling,
+    /// because it reads a long body apart from the event loop.
+    let isCheckedByHandler: Bool
+    /// The longest body that the server reads from a caller who is not authenticated, in bytes.
+    let strangersLimit: Int
+
+    init(_ members: [String], isCheckedByHandler: Bool = false, strangersLimit: Int = 1024) {
+        (self.members, self.isCheckedByHandler) = (members, isCheckedByHandler)
+        self.strangersLimit = strangersLimit
+    }
+
+    init(arrayLiteral members: String...) { self.init(members) }
+}
+
 /// A method and a path, with the callers that may use them and the code that answers. It is a
 /// class, so that the search for a matching route copies no routes.
 final class Route: Sendable {
@@ -51,12 +70,7 @@ final class Route: Sendable {
     /// The names of the query's parameters that the route reads. A request with strict handling
     /// may have no other parameters.
     let parameters: [String]
-    /// The names of the members of the body's object that the route reads. A request with strict
-    /// handling may have no other members.
-    let members: [String]
-    /// Whether the handler itself checks the names of the body's members in strict handling,
-    /// because it reads a long body apart from the event loop.
-    let checksBody: Bool
+    let body: RouteBody
     /// The longest body that the server reads from a caller who is not authenticated, in bytes;
     /// `nil` for a route whose callers are always authenticated.
     let strangersBody: Int?
@@ -87,9 +101,7 @@ final class Route: Sendable {
         _ access: Access,
         hosts: OtherHosts = .none,
         query parameters: [String] = [],
-        body members: [String] = [],
-        checksBody: Bool = false,
-        upTo bodyBytes: Int = 1024,
+        body: RouteBody = [],
         reply begin: @escaping @Sendable (RequestContext) throws -> Reply
     ) {
         self.method = method
@@ -97,9 +109,8 @@ final class Route: Sendable {
         self.access = access
         self.hosts = hosts
         self.parameters = parameters
-        self.members = members
-        self.checksBody = checksBody
-        self.strangersBody = access == .anybody ? bodyBytes : nil
+        self.body = body
+        self.strangersBody = access == .anybody ? body.strangersLimit : nil
         self.isChange = method != .get && !(method == .delete && path == Paths.currentSession)
         self.begin = begin
         let parts = path.split(separator: "{id}", omittingEmptySubsequences: false)
@@ -118,17 +129,14 @@ final class Route: Sendable {
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]
 
-    /// Creates a route with an async handler, which may wait. If callers need not be
-    /// authenticated, `bodyBytes` limits the length of the body.
+    /// Creates a route with an async handler, which may wait.
     convenience init(
         _ method: HTTPRequest.Method,
         _ path: String,
         _ access: Access,
         hosts: OtherHosts = .none,
         query parameters: [String] = [],
-        body members: [String] = [],
-        checksBody: Bool = false,
-        upTo bodyBytes: Int = 1024,
+        body: RouteBody = [],
         _ run: @escaping @Sendable (RequestContext) async throws -> Response
     ) {
         self.init(
@@ -137,9 +145,7 @@ final class Route: Sendable {
             access,
             hosts: hosts,
             query: parameters,
-            body: members,
-            checksBody: checksBody,
-            upTo: bodyBytes,
+            body: body,
             reply: { context in
                 .later { try await run(context) }
             }

@@ -15,7 +15,7 @@ struct StrictHandling: Sendable {
 
     init(route: Route) {
         self.parameters = route.parameters
-        self.members = route.members
+        self.members = route.body.members
     }
 
     /// Creates a check for the members of an object only.

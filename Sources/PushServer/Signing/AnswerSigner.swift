@@ -1,7 +1,7 @@
-internal import Foundation
+package import Foundation
 internal import HTTPSignatures
 internal import HTTPTypes
-internal import Logging
+package import Logging
 internal import PushAPI
 internal import SocketHTTP
 
@@ -9,13 +9,18 @@ internal import SocketHTTP
 /// status and content, and the `MyToken` of the request. On request, the signature also covers the
 /// request's method, path and query, and the caller's account. The signature contains the nonce
 /// that the client has sent.
-struct AnswerSigner: Sendable {
+package struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"
 
     let keys: SigningKeys
     let logger: Logger
     let now: @Sendable () -> Date
+
+    /// `now` is the machine's clock. Nothing expires by the time of a signature.
+    package init(keys: SigningKeys, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
+        (self.keys, self.logger, self.now) = (keys, logger, now)
+    }
 
     /// Throws an `unsupported-signature` problem if the server cannot make the signature that the
     /// request's `Accept-Signature` describes. The server calls this before any work, so that a

@@ -14,7 +14,7 @@ struct StreamHandler: Handler {
     let pages: PageSessions
     /// The open event streams.
     let streams: StreamHub
-    let workIsWaiting: @Sendable () -> Void
+    let workIsWaiting: WakeUp
     let logger: Logger
     let now: @Sendable () -> Date
     let turns = WakeTurns()

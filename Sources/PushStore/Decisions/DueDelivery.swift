@@ -105,18 +105,18 @@ package struct DueDelivery: Sendable {
             let id = NotificationID(rawValue: self.key.notification), case .success(let handle) = self.handle,
             let priority = Push.Priority(rawValue: notification.priority)
         else { return nil }
-        let alert: PushAlert? = if case .success(let alert)? = notification.alert { alert } else { nil }
-        return Push(
+        var push = Push(
             notification: id,
             handle: handle,
             attemptID: Push.attemptID(seed: notification.seed, device: self.key.device),
             expiresAt: Date(milliseconds: notification.expiresAt),
             priority: priority,
             sharedCollapseID: notification.collapseID,
-            confirmation: self.confirmation,
-            alert: alert,
             sharedBy: self.shared
         )
+        push.confirmation = self.confirmation
+        if case .success(let alert)? = notification.alert { push.alert = alert }
+        return push
     }
 }
 

@@ -62,8 +62,8 @@ package struct Posting: Sendable {
                 index: self.outcomes.count - 1,
                 post: post,
                 // A scheduled notification gets its recipients only when it is sent.
-                recipients: post.sendAt == nil ? recipients : [],
-                requests: [post.request, self.batch].compactMap { $0 }
+                recipients: post.options.sendAt == nil ? recipients : [],
+                requests: [post.options.request, self.batch].compactMap { $0 }
             )
         }
         return nil
@@ -90,7 +90,7 @@ package struct Posting: Sendable {
         // If a post's id was taken, none of the later posts is stored. So the caller can repeat
         // that post and the later ones in their order.
         if self.outcomes.last == .idTaken { return .idTaken }
-        if let request = post.request, let earlier = try facts.earlier(request) {
+        if let request = post.options.request, let earlier = try facts.earlier(request) {
             return try earlier.outcome(of: request)
         }
         if let bounds {
@@ -100,7 +100,7 @@ package struct Posting: Sendable {
         for user in post.audience.users {
             let named = try facts.user(withKey: user.key)
             guard let named, let id = named.id(in: post.audience.audience.app) else { return .unknownUser(user.name) }
-            if named.requiresEncryption, !post.isEndToEnd { return .encryptionRequired(user.name) }
+            if named.requiresEncryption, !post.options.isEndToEnd { return .encryptionRequired(user.name) }
             recipients.insert(id)
         }
         return facts.isTaken(post.id) ? .idTaken : nil

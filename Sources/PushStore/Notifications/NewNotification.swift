@@ -10,24 +10,10 @@ package final class NewNotification: Sendable {
     package let id: NotificationID
     package let sender: Int64
     package let sealedPayload: Data
-    /// A `PushAlert` as JSON, encrypted; `nil`: the pushes show the fixed text that is configured
-    /// for the provider.
-    package let sealedAlert: Data?
     package let audience: HashedAudience
-    package let isStoredByClients: Bool
-    package let isReadOnce: Bool
-    package let isEndToEnd: Bool
-    package let priority: Push.Priority
-    /// The id that pushes share if the newest of them replaces the others. It is computed from the
-    /// publisher's collapse key, and reveals nothing about that key.
-    package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
-    /// The time at which the notification is sent; `nil`: it is sent at once.
-    package let sendAt: Date?
-    /// The idempotency key of the request; `nil`: if the request is sent again, it stores another
-    /// notification.
-    package let request: IdempotentRequest?
+    package let options: NotificationOptions
     package let record: AuditRecord?
     /// A random number, the basis for the ids of the notification's pushes. It also shows whether
     /// an earlier run of the transaction has stored this notification.
@@ -37,36 +23,48 @@ package final class NewNotification: Sendable {
         id: NotificationID,
         sender: Int64,
         sealedPayload: Data,
-        sealedAlert: Data? = nil,
         audience: HashedAudience,
-        isStoredByClients: Bool,
-        isReadOnce: Bool,
-        isEndToEnd: Bool = false,
-        priority: Push.Priority,
-        collapseID: String?,
         createdAt: Date,
         expiresAt: Date,
-        sendAt: Date? = nil,
-        once request: IdempotentRequest? = nil,
+        options: NotificationOptions = NotificationOptions(),
         by record: AuditRecord? = nil
     ) {
-        (self.id, self.sender, self.audience) = (id, sender, audience)
-        (self.sealedPayload, self.sealedAlert) = (sealedPayload, sealedAlert)
-        (self.isStoredByClients, self.isReadOnce, self.isEndToEnd) = (isStoredByClients, isReadOnce, isEndToEnd)
-        (self.priority, self.collapseID) = (priority, collapseID)
-        (self.createdAt, self.expiresAt, self.sendAt) = (createdAt, expiresAt, sendAt)
-        (self.request, self.record) = (request, record)
+        (self.id, self.sender, self.sealedPayload, self.audience) = (id, sender, sealedPayload, audience)
+        (self.createdAt, self.expiresAt, self.options, self.record) = (createdAt, expiresAt, options, record)
     }
 
     /// The encrypted values that the store must insert. If the keyring was replaced since they
     /// were encrypted, encrypts them again, because a running `KeyStore.rewrap` might miss them.
     package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
         let payload = try vault.renewed(self.sealedPayload, in: .payload(self.id, sender: self.sender))
-        let alert = try self.sealedAlert.map { sealed in
+        let alert = try self.options.sealedAlert.map { sealed in
             try vault.renewed(sealed, in: .alert(self.id, sender: self.sender)) ?? sealed
         }
         return (payload ?? self.sealedPayload, alert)
     }
+}
+
+/// The publisher's choices for a notification, or the defaults.
+package struct NotificationOptions: Sendable {
+    /// A `PushAlert` as JSON, encrypted; `nil`: the pushes show the fixed text that is configured
+    /// for the provider.
+    package var sealedAlert: Data?
+    package var isStoredByClients = true
+    package var isReadOnce = false
+    package var isEndToEnd = false
+    package var priority = Push.Priority.high
+    /// The id that pushes share if the newest of them replaces the others. It is computed from the
+    /// publisher's collapse key, and reveals nothing about that key.
+    package var collapseID: String?
+    /// The time at which the notification is sent; `nil`: it is sent at once.
+    package var sendAt: Date?
+    /// The idempotency key of the request; `nil`: if the request is sent again, it stores another
+    /// notification.
+    package var request: IdempotentRequest?
+
+    package init() {}
+
+    package init(_ change: (inout Self) throws -> Void) rethrows { try change(&self) }
 }
 
 /// The outcome of a post.

@@ -19,9 +19,9 @@ extension PushTarget {
         self.init(
             id: post.id.rawValue,
             sequence: sequence,
-            collapseID: post.collapseID,
-            isReadOnce: post.isReadOnce,
-            isEndToEnd: post.isEndToEnd,
+            collapseID: post.options.collapseID,
+            isReadOnce: post.options.isReadOnce,
+            isEndToEnd: post.options.isEndToEnd,
             expiresAt: post.expiresAt,
             audience: post.audience
         )

@@ -96,12 +96,12 @@ struct VectorServer: Sendable {
                     in: .payload(id, sender: paul.id)
                 ),
                 audience: self.fixture.storage.store.hashed(Audience([.tag(Tag(of: alice.name))])),
-                isStoredByClients: isStoredByClients,
-                isReadOnce: isReadOnce,
-                priority: .high,
-                collapseID: nil,
                 createdAt: self.fixture.clock.now,
-                expiresAt: self.fixture.clock.now + lifetime
+                expiresAt: self.fixture.clock.now + lifetime,
+                options: NotificationOptions {
+                    $0.isStoredByClients = isStoredByClients
+                    $0.isReadOnce = isReadOnce
+                }
             )
         )
     }

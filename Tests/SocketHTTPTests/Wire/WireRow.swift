@@ -55,7 +55,9 @@ struct WireRow: Sendable, CustomStringConvertible {
     private static let nextAnswer = Answer.ok("GET /next @n", "Connection: close").closing
 
     /// Small limits, so that the rows at the limits stay short.
-    static let limits = ServerLimits(targetBytes: 64, headerBytes: 512, headerCount: 8, bodyBytes: 32)
+    static let limits = ServerLimits {
+        ($0.targetBytes, $0.headerBytes, $0.headerCount, $0.bodyBytes) = (64, 512, 8, 32)
+    }
 
     static let all =
         Self.requestLines + Self.targets + Self.lineEnds + Self.fields + Self.hosts + Self.lengths
