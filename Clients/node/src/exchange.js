@@ -155,8 +155,13 @@ export class Exchange {
   }
 }
 
-/** The seconds of `Retry-After`; null if the field is missing or has another form. */
+/**
+ * The seconds to wait of `Retry-After`, which are a number or the time until a date; null if the
+ * field is missing or has another form.
+ */
 function secondsOf(answer) {
   const field = answer.field('retry-after') ?? '';
-  return /^[0-9]{1,9}$/.test(field) ? Number(field) : null;
+  if (/^[0-9]{1,9}$/.test(field)) return Number(field);
+  const left = / GMT$/.test(field) ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : NaN;
+  return left > 0 ? left : null;
 }
