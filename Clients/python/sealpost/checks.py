@@ -8,7 +8,7 @@ import hashlib
 import re
 from typing import Any, Iterable, Optional
 
-from .errors import Interference
+from .errors import Interference, Unreachable
 from .transport import Answer
 
 GREATEST_TOKEN = 126_322_567
@@ -29,7 +29,7 @@ class Request:
 def check(request: Request, answer: Answer, account: Optional[str], verifier: Optional[Verifier], now: float) -> Optional[str]:
     """Returns the account of the answer, or the known account.
 
-    Raises `Interference` if the answer is not the server's own.
+    Raises `Interference` if the answer is not the server's own, and `Unreachable` if it is not complete.
     """
     def interference(verdict: str) -> Interference:
         return Interference(verdict, answer.status, answer.retry_after)
@@ -40,7 +40,7 @@ def check(request: Request, answer: Answer, account: Optional[str], verifier: Op
     if echo != str(request.token * 17 + 3):
         raise interference("wrongEcho" if echo else "missingEcho")
     if not answer.is_complete:
-        raise interference("truncated")
+        raise Unreachable(f"the answer with status {answer.status} was cut off")
     if verifier and (verdict := verifier.verdict(request, answer, now)):
         raise interference(verdict)
     found = answer.field("sealpost-account")

@@ -44,7 +44,7 @@ class Interference(SealpostError):
     def __init__(self, kind: str, status: int, retry_after: Optional[int] = None):
         super().__init__(f"the answer with status {status} is not the server's own: {kind}")
         self.kind, self.status, self.retry_after = kind, status, retry_after
-        self.is_transient = status in TRANSIENT or kind == "truncated"
+        self.is_transient = status in TRANSIENT
 
 
 class Problem(SealpostError):

@@ -146,6 +146,11 @@ class CallTests(unittest.TestCase):
             self.assertEqual(len(self.script.requests), 1)
         self.assertEqual(self.delays, [])
 
+    def test_an_answer_whose_body_is_cut_is_none(self):
+        with self.assertRaisesRegex(Unreachable, "the answer with status 201 was cut off") as caught:
+            self.client(lambda request: [sent(request)[:-5], None]).call("POST", "/api/notifications", {"Payload": "x"})
+        self.assertTrue(caught.exception.is_transient)
+
     def test_an_answer_that_drips_ends_with_the_deadline(self):
         drip = lambda request: itertools.chain([b"HTTP/1.1 200 OK\r\nX: "], itertools.repeat(b"x"))
         with self.assertRaisesRegex(Unreachable, "timed out"):

@@ -117,6 +117,15 @@ final class CallTests {
         }
     }
 
+    public static void anAnswerWhoseBodyIsCutIsNone() throws Exception {
+        try (Script script = new Script(request -> {
+            Reply whole = request.sent();
+            return whole.cut(whole.start.length - 5);
+        })) {
+            that(fails(Unreachable.class, () -> script.client().call("POST", "/api/x", null)).isTransient, "a repetition may succeed");
+        }
+    }
+
     public static void anAnswerThatDripsEndsWithTheDeadline() throws Exception {
         byte[] start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
         byte[] piece = "1\r\nx\r\n".getBytes(StandardCharsets.US_ASCII);
