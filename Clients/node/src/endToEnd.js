@@ -229,14 +229,20 @@ export class Pins {
     delete this.values[user.toLowerCase()];
   }
 
+  /** The key in a text, which is verified once. */
+  read(value) {
+    const key = this.#keys.get(value) ?? new DeviceKey(value);
+    if (this.#keys.size >= 10 * MAXIMUM_DEVICES) this.#keys.clear();
+    this.#keys.set(value, key);
+    return key;
+  }
+
   /** The devices of a user that may be trusted, and the changes since the last check. */
   check(user, account, texts) {
     const changes = [], found = new Map();
     for (const value of texts) {
       try {
-        const key = this.#keys.get(value) ?? new DeviceKey(value);
-        if (this.#keys.size >= 10 * MAXIMUM_DEVICES) this.#keys.clear();
-        this.#keys.set(value, key);
+        const key = this.read(value);
         if (key.account !== account) throw new UnreadableError('account');
         found.set(key.id, key);
       } catch (error) {
@@ -366,6 +372,7 @@ export class Encryption {
       if (found.length === 0 && name) users.push({name});
       users.push(...found);
     }
+    if (pauses) await this.#verify(users);
     // Another call may send during a pause, so the changes are reported first.
     for (const group of pauses ? users.map(user => [user]) : [users]) {
       const checked = await this.#inTurn(() => this.#check(group));
@@ -375,6 +382,19 @@ export class Encryption {
     }
     if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
     return recipients;
+  }
+
+  /** Verifies keys ahead, so that the check of a user with many devices does not block the process. */
+  async #verify(users) {
+    for (const value of users.flatMap(({keys = []}) => keys)) {
+      try {
+        this.pins.read(value);
+      } catch (error) {
+        // The check reports unreadable keys.
+        if (!(error instanceof UnreadableError)) throw error;
+      }
+      await otherEvents();
+    }
   }
 
   /** The trusted devices of users, after the changes of their keys were reported. */
