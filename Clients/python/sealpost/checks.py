@@ -10,6 +10,7 @@ from typing import Any, Iterable, Optional
 
 from .errors import Interference, Unreachable
 from .transport import Answer
+from .values import text_list
 
 GREATEST_TOKEN = 126_322_567
 COMPONENTS = '("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
@@ -63,7 +64,7 @@ class Verifier:
     TOLERANCE = 300
 
     def __init__(self, keys: Iterable[str]):
-        keys = list(keys)
+        keys = text_list("signing_keys", keys)
         if not keys:
             raise ValueError("signing_keys: there is no key to verify answers with")
         # The import is here because only clients with pinned keys need the package.
