@@ -264,7 +264,10 @@ export class Client {
   addUser(user: string, options?: CallOptions & {role?: 'device' | 'viewer' | 'publisher' | 'admin'; password?: string}): Promise<void>;
   /** Disables a user, whom the server then refuses at once, or enables the user again. */
   setDisabled(user: string, isDisabled: boolean, options?: CallOptions): Promise<void>;
-  /** Deletes a user with all devices and tokens. Resolves to false if there is no such user. */
+  /**
+   * Deletes a user with all devices and tokens. Resolves to false if there is no such user, also if
+   * an attempt whose answer was lost has deleted the user.
+   */
   deleteUser(user: string, options?: CallOptions): Promise<boolean>;
   /** The devices of a user. */
   devices(user: string, options?: ListOptions): AsyncGenerator<Device, void, undefined>;
@@ -479,7 +482,7 @@ export class Encryption {
    * once with all changes. `prepare` calls it once for each user, since another call may send
    * meanwhile.
    */
-  constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
+  constructor(key: SenderKey, pins: Pins, options: {changed: (changes: KeyChange[]) => void | Promise<void>});
   readonly pins: Pins;
   /**
    * Sends a notification to the trusted devices of its recipients, as `client.send` does.

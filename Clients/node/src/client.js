@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {checkNumbers, isObject, nameIn, read, refuse, textOf} from './wire.js';
+import {checkNumbers, isObject, jsonOf, mustBe, nameIn, read, refuse, textOf, user as expressionOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -16,6 +16,9 @@ const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications'
  * client has sent them.
  */
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** The path of a user. Throws for a name that no user can have. */
+const userPath = (name, part = '') => `/api/users/${escape(nameIn(expressionOf(name)))}${part}`;
 
 /**
  * The path of a notification. JavaScript would round a number beyond 2^53, to the id of another
@@ -70,7 +73,7 @@ export class Client {
     checked(key);
     checkNumbers({deadline});
     const outcomes = [], end = performance.now() + deadline;
-    for (const [number, texts] of batches(Array.from(notifications, textOf)).entries()) {
+    for (const [number, texts] of batches([...notifications].map(textOf)).entries()) {
       const left = Math.max(0, end - performance.now());
       outcomes.push(...await this.#sendBatch(texts, `${key}-${number}`, key, {...options, deadline: left}));
     }
@@ -145,34 +148,38 @@ export class Client {
 
   /** The tags that are assigned to a user. */
   async tags(user, options) {
-    const answer = await this.#ask('GET', `/api/users/${escape(user)}/tags`, {}, options);
+    const answer = await this.#ask('GET', userPath(user, '/tags'), {}, options);
     if (!Array.isArray(answer.json?.Tags)) throw unexpected(answer, 'tags');
     return answer.json.Tags;
   }
 
   /** Replaces the tags that are assigned to a user. */
   async setTags(user, tags, options) {
-    await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {text: JSON.stringify({Tags: tags})}, options);
+    mustBe('a list of texts', {tags});
+    await this.#ask('PUT', userPath(user, '/tags'), {text: JSON.stringify({Tags: tags})}, options);
   }
 
   /** Makes a user, without a password if you pass none. Is not retried. */
   async addUser(user, {role = 'device', password, ...options} = {}) {
+    expressionOf(user);  // Checks the name.
     const secret = password === undefined ? {WithoutPassword: true} : {Password: password};
     await this.#ask('POST', '/api/users', {text: JSON.stringify({Name: user, Role: role, ...secret})}, options);
   }
 
   /** Disables a user, or enables the user again. */
   async setDisabled(user, isDisabled, options) {
-    await this.#ask('PATCH', `/api/users/${escape(user)}`, {text: JSON.stringify({Disabled: isDisabled})}, options);
+    mustBe('a boolean', {isDisabled});
+    await this.#ask('PATCH', userPath(user), {text: JSON.stringify({Disabled: isDisabled})}, options);
   }
 
   /** Deletes a user with all devices and tokens. */
   async deleteUser(user, options) {
-    return this.#delete(`/api/users/${escape(user)}`, options);
+    return this.#delete(userPath(user), options);
   }
 
   /** The devices of a user. */
   async *devices(user, options) {
+    expressionOf(user);  // Checks the name.
     yield* this.#pages('/api/devices', 'Devices', options, {user});
   }
 
@@ -204,7 +211,7 @@ export class Client {
   async call(method, path, {body, key, query, ...options} = {}) {
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const text = body === undefined ? undefined : jsonOf(body);
     return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, options)).json;
   }
 

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {isObject, nameIn, refuse} from './wire.js';
+import {isObject, jsonOf, mustBe, nameIn, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -195,9 +195,12 @@ export class Pins {
   /** The keys that were read before, by their texts: a key's verification costs two key agreements. */
   #keys = new Map();
 
-  constructor(values = {}, {trustsFirstContact = true, ...others} = {}) {
+  constructor(values = {}, options = {}) {
+    mustBe('an object', {values, options});
+    const {trustsFirstContact = true, ...others} = options;
     refuse(others);
-    for (const [user, pin] of Object.entries(values ?? {})) {
+    mustBe('a boolean', {trustsFirstContact});
+    for (const [user, pin] of Object.entries(values)) {
       if (!isPin(pin)) throw new TypeError(`the pins of '${user}' are damaged: values must be those that the pins had`);
     }
     // The object has no prototype, because users choose their names, such as `constructor`.
@@ -229,14 +232,20 @@ export class Pins {
     delete this.values[user.toLowerCase()];
   }
 
+  /** The key in a text, which is verified once. */
+  read(value) {
+    const key = this.#keys.get(value) ?? new DeviceKey(value);
+    if (this.#keys.size >= 10 * MAXIMUM_DEVICES) this.#keys.clear();
+    this.#keys.set(value, key);
+    return key;
+  }
+
   /** The devices of a user that may be trusted, and the changes since the last check. */
   check(user, account, texts) {
     const changes = [], found = new Map();
     for (const value of texts) {
       try {
-        const key = this.#keys.get(value) ?? new DeviceKey(value);
-        if (this.#keys.size >= 10 * MAXIMUM_DEVICES) this.#keys.clear();
-        this.#keys.set(value, key);
+        const key = this.read(value);
         if (key.account !== account) throw new UnreadableError('account');
         found.set(key.id, key);
       } catch (error) {
@@ -317,8 +326,13 @@ export class Encryption {
    * once with all changes. `prepare` calls it once for each user, since another call may send
    * meanwhile.
    */
-  constructor(key, pins = new Pins(), {changed, ...others} = {}) {
+  constructor(key, pins, options) {
+    mustBe('an object', {options});
+    const {changed, ...others} = options;
     refuse(others);
+    mustBe('a function', {changed});
+    if (!(key instanceof SenderKey)) throw new TypeError('key: an Encryption needs a SenderKey of this package');
+    if (!(pins instanceof Pins)) throw new TypeError('pins: an Encryption needs Pins of this package, such as new Pins()');
     this.key = key;
     this.pins = pins;
     this.#changed = changed;
@@ -366,6 +380,7 @@ export class Encryption {
       if (found.length === 0 && name) users.push({name});
       users.push(...found);
     }
+    if (pauses) await this.#verify(users);
     // Another call may send during a pause, so the changes are reported first.
     for (const group of pauses ? users.map(user => [user]) : [users]) {
       const checked = await this.#inTurn(() => this.#check(group));
@@ -375,6 +390,19 @@ export class Encryption {
     }
     if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
     return recipients;
+  }
+
+  /** Verifies keys ahead, so that the check of a user with many devices does not block the process. */
+  async #verify(users) {
+    for (const value of users.flatMap(({keys = []}) => keys)) {
+      try {
+        this.pins.read(value);
+      } catch (error) {
+        // The check reports unreadable keys.
+        if (!(error instanceof UnreadableError)) throw error;
+      }
+      await otherEvents();
+    }
   }
 
   /** The trusted devices of users, after the changes of their keys were reported. */
@@ -387,7 +415,7 @@ export class Encryption {
         changes.push(...checked.changes);
         if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
       }
-      if (changes.length > 0) await this.#changed?.([...changes]);
+      if (changes.length > 0) await this.#changed([...changes]);
     } catch (error) {
       undo(this.pins, changes);
       throw error;
@@ -415,7 +443,7 @@ export class Encryption {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
     }
     if (message.length !== 16) throw new RangeError('the id of a message has 16 bytes');
-    const plain = JSON.stringify(payload), time = String(Math.floor(now));
+    const plain = jsonOf(payload), time = String(Math.floor(now));
     if (plain === undefined) throw new TypeError('the payload is no value of JSON');
     if (!isTime(time)) throw new TypeError(`now: ${time} is no number of seconds since 1970`);
     const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${time}`;

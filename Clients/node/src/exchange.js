@@ -4,10 +4,10 @@ import {randomInt} from 'node:crypto';
 
 import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
-import {checkNumbers, refuse} from './wire.js';
+import {checkNumbers, isVisible, mustBe, refuse} from './wire.js';
 
 // The error of `fetch` about such a token would print it.
-const UNSENDABLE = /[^!-~]/, WRONG_TOKEN = 'the token has a line break, a space or a character that is not ASCII';
+const WRONG_TOKEN = 'the token is empty, or has a line break, a space or a character that is not ASCII';
 
 /** The greatest `MyToken`: its echo fits a signed 32-bit integer. */
 const GREATEST_TOKEN = 126_322_567;
@@ -26,6 +26,9 @@ export class Exchange {
     // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
     refuse(others);
     checkNumbers({timeout, signatureTolerance, answerLimit});
+    mustBe('a boolean', {isInsecureAllowed});
+    if (timeout === 0) throw new TypeError('timeout: an attempt needs more than 0 milliseconds');
+    if (account !== null && !isVisible(account)) throw new TypeError("account: give the account's identifier, or leave it out");
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
     if (base.username || base.password || base.search || base.hash) {
@@ -37,7 +40,7 @@ export class Exchange {
     if (signingKeys !== undefined && !(Array.isArray(signingKeys) && signingKeys.length > 0)) {
       throw new TypeError('signingKeys: give a list of the keys that sign answers, or leave it out');
     }
-    if (typeof token === 'string' && UNSENDABLE.test(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
+    if (typeof token !== 'function' && !isVisible(token)) throw new TypeError(`token: ${WRONG_TOKEN}`);
     // If the server's URL has a path, a proxy removes that path, so the server does not sign it.
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
     this.keys = (signingKeys ?? []).map(importKey);
@@ -92,7 +95,7 @@ export class Exchange {
     } catch (cause) {
       throw new UnreachableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }
-    if (UNSENDABLE.test(token)) throw new UnreachableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
+    if (!isVisible(token)) throw new UnreachableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
     return token;
   }
 
@@ -155,8 +158,13 @@ export class Exchange {
   }
 }
 
-/** The seconds of `Retry-After`; null if the field is missing or has another form. */
+/**
+ * The seconds to wait of `Retry-After`, which are a number or the time until a date; null if the
+ * field is missing or has another form.
+ */
 function secondsOf(answer) {
   const field = answer.field('retry-after') ?? '';
-  return /^[0-9]{1,9}$/.test(field) ? Number(field) : null;
+  if (/^[0-9]{1,9}$/.test(field)) return Number(field);
+  const left = / GMT$/.test(field) ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : NaN;
+  return left > 0 ? left : null;
 }

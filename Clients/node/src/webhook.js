@@ -4,7 +4,7 @@
 import {createHmac, timingSafeEqual} from 'node:crypto';
 
 import {InvalidMessageError} from './errors.js';
-import {checkNumbers, isObject, read, refuse} from './wire.js';
+import {checkNumbers, isObject, mustBe, read, refuse} from './wire.js';
 
 /**
  * The keys in a `secretFile`, one in each line: `whsec_` and a key in base64, or any other text,
@@ -32,7 +32,9 @@ export class Webhook {
    * another, there are two lines, and either secret may have signed. `tolerance` is the largest
    * accepted age of a message in seconds.
    */
-  constructor(secrets, {tolerance = 300, ...others} = {}) {
+  constructor(secrets, options = {}) {
+    mustBe('an object', {options});
+    const {tolerance = 300, ...others} = options;
     refuse(others);
     checkNumbers({tolerance});
     this.#keys = keysOf(secrets);

@@ -7,11 +7,17 @@ const renamed = (object, rename, convert = value => value) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
 
 /**
- * The JSON of a notification in a request. Throws for times and numbers that JSON lacks: as null
- * they would have the meaning of the default.
+ * The JSON of a value. Throws for times and numbers that JSON lacks: as null they would have the
+ * meaning of the default.
  */
-export const textOf = notification => JSON.stringify(renamed(notification, upper, (value, name) => {
-  if ((typeof value === 'number' || value instanceof Date) && !Number.isFinite(Number(value))) throw new TypeError(`${name}: ${value} is no value of JSON`);
+export const jsonOf = value => JSON.stringify(value, function (name, converted) {
+  const own = this[name];
+  if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name}: ${own} is no value of JSON`);
+  return converted;
+});
+
+/** The JSON of a notification in a request. */
+export const textOf = notification => jsonOf(renamed(notification, upper, (value, name) => {
   if (name === 'to' && typeof value === 'string') return [value];
   return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
 }));
@@ -39,6 +45,22 @@ export function checkNumbers(options) {
   for (const [name, value] of Object.entries(options)) {
     if (!Number.isFinite(value) || value < 0 || value >= 2 ** 31) throw new TypeError(`${name}: ${String(value)} is no number from 0 to ${2 ** 31 - 1}`);
   }
+}
+
+/** Whether a header field can contain a value. */
+export const isVisible = value => typeof value === 'string' && /^[!-~]+$/.test(value);
+
+const KINDS = {
+  'a boolean': value => typeof value === 'boolean', 'a function': value => typeof value === 'function', 'an object': isObject,
+  'a list of texts': value => Array.isArray(value) && value.every(text => typeof text === 'string'),
+};
+
+/**
+ * Refuses values of another kind: the text `false` would count as true, and options that are no
+ * object would have no effect.
+ */
+export function mustBe(kind, values) {
+  for (const [name, value] of Object.entries(values)) if (!KINDS[kind](value)) throw new TypeError(`${name}: ${String(value).slice(0, 40)} is not ${kind}`);
 }
 
 /**

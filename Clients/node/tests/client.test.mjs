@@ -97,7 +97,7 @@ test('a stored end-to-end payload is sent once, also after a restart', async t =
   const text = deviceKeyText(Account, {signing: generatedKey(), agreement: generatedKey()}, 1_700_000_000);
   await alice.call('PUT', `/api/devices/${device}/key`, {body: {Key: text}});
   const options = {key: 'reminder-17'}, notification = {to: 'username:alice', payload: 'x', sendAt: new Date(Date.now() + 3_600_000)};
-  const [publisher, restarted] = [1, 2].map(() => new Client({server: server.url, token: server.token})), encryption = new Encryption(SenderKey.generate());
+  const [publisher, restarted] = [1, 2].map(() => new Client({server: server.url, token: server.token})), encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}});
   const encrypted = await encryption.encrypted(publisher, notification), {id} = await publisher.send(encrypted, options);
   for (const stored of [{...notification, app: 'default', payload: encrypted.payload}, JSON.parse(JSON.stringify(encrypted))]) {
     assert.equal((await restarted.send(stored, options)).id, id);
@@ -392,17 +392,41 @@ test('wrong settings and arguments are refused before a request', async () => {
   for (const id of ['7', 2 ** 53, 0.5, undefined]) await assert.rejects(publisher.recall(id), TypeError);
   const bad = new Date('not a date');
   for (const wrong of [{sendAt: bad}, {expiresIn: NaN}, {expiresIn: Infinity}, {payload: NaN}]) {
-    await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(Object.keys(wrong)[0])});
+    await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
 });
 
+test('values of another kind are refused before a request', async () => {
+  const options = {server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')}, client = new Client(options);
+  const pins = new Pins(), key = SenderKey.generate(), changed = () => {}, secret = 'x'.repeat(24);
+  for (const [message, make] of [
+    [/^isInsecureAllowed: false is not a boolean/, () => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: 'false'})],
+    [/^token: /, () => new Client({...options, token: ''})], [/^token: /, () => new Client({...options, token: undefined})],
+    [/^account: /, () => new Client({...options, account: ''})], [/^timeout: /, () => new Client({...options, timeout: 0})],
+    [/^trustsFirstContact: no is not a boolean/, () => new Pins({}, {trustsFirstContact: 'no'})], [/^options: false is not an object/, () => new Pins({}, false)],
+    [/^key: /, () => new Encryption(key.text, pins, {changed})], [/^pins: /, () => new Encryption(key, {}, {changed})],
+    [/^changed: undefined is not a function/, () => new Encryption(key, pins, {})], [/^options: undefined is not an object/, () => new Encryption(key)],
+    [/^options: .* is not an object/, () => new Encryption(key, pins, changed)], [/^options: 300 is not an object/, () => new Webhook(secret, 300)],
+  ]) assert.throws(make, {name: 'TypeError', message}, String(make));
+  const notification = {to: 'username:alice', payload: {at: [{dose: NaN}]}}, encryption = new Encryption(key, pins, {changed});
+  for (const [message, call] of [
+    [/^isDisabled: undefined is not a boolean/, () => client.setDisabled('bob', undefined)], [/^isDisabled: null is/, () => client.setDisabled('bob', null)],
+    [/^tags: role:nurse is not a list of texts/, () => client.setTags('bob', 'role:nurse')], [/^tags: /, () => client.setTags('bob', [null])],
+    [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
+    [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
+    [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],
+    ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', name === 'setTags' ? [] : true)]),
+    [/is not the name of a user/, () => client.devices('a || b').next()],
+  ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
+});
+
 test('unknown options of a call are refused before a request', async () => {
   const publisher = new Client({server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')});
   const other = {idempotencyKey: 'k'}, notification = {to: 'username:alice', payload: 'x'}, key = SenderKey.generate();
-  const encryption = new Encryption(key), stub = {deviceKeys: async () => [], send: (...all) => publisher.send(...all)};
+  const encryption = new Encryption(key, new Pins(), {changed() {}}), stub = {deviceKeys: async () => [], send: (...all) => publisher.send(...all)};
   for (const call of [
     () => publisher.send(notification, other), () => publisher.sendMany([notification], other), () => publisher.send(notification, {timeout: 1000}),
     () => publisher.send(notification, {check() {}}), () => publisher.recall(7, other), () => publisher.counts(7, other),
@@ -421,7 +445,7 @@ test('unknown options of a call are refused before a request', async () => {
 
 test('options that are no numbers are refused: NaN would switch a limit off', async () => {
   const options = {server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')}, secret = 'x'.repeat(24);
-  const client = new Client(options), encryption = new Encryption(SenderKey.generate());
+  const client = new Client(options), encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}});
   const key = new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1));
   const refused = {name: 'TypeError', message: /^[a-zA-Z]+: .* is no number/};
   for (const value of [NaN, Infinity, -1, 2 ** 31, '1000', null]) {

@@ -149,3 +149,12 @@ test('waits are those of the vectors', async t => {
     await assert.rejects(publisher.call('GET', request.path), error => error.code === 'busy' && error.retryAfter === seconds, field);
   }
 });
+
+test('a wait may end at a date', async () => {
+  const body = JSON.stringify({type: 'urn:sealpost:problem:busy', title: 'x', status: 503, instance: 'x'});
+  for (const [date, isLater] of [[new Date(Date.now() + 3_600_000).toUTCString(), true], [new Date(Date.now() + 3_600_000).toISOString(), false], ['soon GMT', false]]) {
+    const fetch = async (_, {headers}) => new Response(body, {status: 503, headers: {MyToken: String(headers.MyToken * 17 + 3), 'Retry-After': date}});
+    const call = new Client({server: 'https://push.example.com', token: 'x', fetch, deadline: 30_000, retryDelay: 1e6}).call('GET', '/api/x');
+    await assert.rejects(call, ({retryAfter}) => isLater ? retryAfter > 3500 && retryAfter <= 3600 : retryAfter === null, date);
+  }
+});

@@ -8,8 +8,9 @@ import hashlib
 import re
 from typing import Any, Iterable, Optional
 
-from .errors import Interference
+from .errors import Interference, Unreachable
 from .transport import Answer
+from .values import text_list
 
 GREATEST_TOKEN = 126_322_567
 COMPONENTS = '("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
@@ -29,7 +30,7 @@ class Request:
 def check(request: Request, answer: Answer, account: Optional[str], verifier: Optional[Verifier], now: float) -> Optional[str]:
     """Returns the account of the answer, or the known account.
 
-    Raises `Interference` if the answer is not the server's own.
+    Raises `Interference` if the answer is not the server's own, and `Unreachable` if it is not complete.
     """
     def interference(verdict: str) -> Interference:
         return Interference(verdict, answer.status, answer.retry_after)
@@ -40,7 +41,7 @@ def check(request: Request, answer: Answer, account: Optional[str], verifier: Op
     if echo != str(request.token * 17 + 3):
         raise interference("wrongEcho" if echo else "missingEcho")
     if not answer.is_complete:
-        raise interference("truncated")
+        raise Unreachable(f"the answer with status {answer.status} was cut off")
     if verifier and (verdict := verifier.verdict(request, answer, now)):
         raise interference(verdict)
     found = answer.field("sealpost-account")
@@ -63,7 +64,7 @@ class Verifier:
     TOLERANCE = 300
 
     def __init__(self, keys: Iterable[str]):
-        keys = list(keys)
+        keys = text_list("signing_keys", keys)
         if not keys:
             raise ValueError("signing_keys: there is no key to verify answers with")
         # The import is here because only clients with pinned keys need the package.

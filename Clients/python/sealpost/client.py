@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import itertools
 import random
-import re
 import secrets
 import ssl
 import time
@@ -18,7 +17,7 @@ from .errors import Interference, Problem, SealpostError, StateChanged, decoded,
 from .transport import Transport
 from .values import (
     Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, finite, is_user, read, read_all,
-    user,
+    must_be, text_list, user, visible,
 )
 
 T = TypeVar("T")
@@ -52,6 +51,14 @@ class Client:
     ):
         if (token is None) == (user is None):
             raise ValueError("a client needs either a token or a user")
+        must_be(bool, is_insecure_allowed=is_insecure_allowed)
+        for name, value in (("token", None if callable(token) else token), ("account", account)):
+            if value is not None:
+                visible(name, value)
+        if user is not None and len(text_list("user", user)) != 2:
+            raise ValueError("user must be a name and a password")
+        if timeout == 0:
+            raise ValueError("timeout must be above 0")
         self._transport = Transport(server, context, is_insecure_allowed)
         self._token, self._user = token, user
         self._timeout, self._deadline = finite("timeout", timeout), finite("deadline", deadline)
@@ -148,7 +155,7 @@ class Client:
 
     def set_tags(self, name: str, tags: Sequence[str], *, deadline: Optional[float] = None) -> None:
         """Replaces the tags assigned to a user; the token needs the scope `manage`."""
-        body = encoded({"Tags": list(tags)})
+        body = encoded({"Tags": text_list("tags", tags)})
         self._call("PUT", _user_path(name) + "/tags", lambda _: None, body, deadline=deadline)
 
     # Users and devices, for an administrator's token with the scope `manage`
@@ -166,10 +173,14 @@ class Client:
 
     def set_disabled(self, name: str, is_disabled: bool, *, deadline: Optional[float] = None) -> None:
         """Disables a user, whom the server then refuses at once, or enables the user again."""
+        must_be(bool, is_disabled=is_disabled)
         self._call("PATCH", _user_path(name), lambda _: None, encoded({"Disabled": is_disabled}), deadline=deadline)
 
     def delete_user(self, name: str, *, deadline: Optional[float] = None) -> bool:
-        """Deletes a user with all devices and tokens. Returns False if there is no such user."""
+        """Deletes a user with all devices and tokens.
+
+        Returns False if there is no such user, also if an attempt whose answer was lost has deleted the user.
+        """
         return self._delete(_user_path(name), deadline)
 
     def devices(self, name: str, *, deadline: Optional[float] = None) -> Iterator[Device]:
@@ -287,11 +298,7 @@ class Client:
     def _authorization(self) -> str:
         if self._user:
             return "Basic " + base64.b64encode(":".join(self._user).encode()).decode()
-        token = self._token() if callable(self._token) else self._token
-        # The error of `http.client` would print the token.
-        if not token.isascii() or not token.isprintable() or " " in token:
-            raise ValueError("the token has a line break, a space or a character that is not ASCII")
-        return f"Bearer {token}"
+        return f"Bearer {visible('token', self._token() if callable(self._token) else self._token)}"
 
 
 class _Unfinished(SealpostError):
@@ -310,10 +317,7 @@ class _Unfinished(SealpostError):
 def _key(key: Optional[str]) -> str:
     if key is None:
         return str(uuid.uuid4())
-    # A header field cannot contain other keys: the server would get another key, or none.
-    if not isinstance(key, str) or not re.fullmatch("[!-~]+", key):
-        raise ValueError("an idempotency key has visible ASCII characters, and at least one")
-    return key
+    return visible("key", key)
 
 
 def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:

@@ -7,6 +7,7 @@ The server cannot read what this module encrypts. It can lie about the keys of a
 from __future__ import annotations
 
 import base64
+import collections.abc
 import dataclasses
 import functools
 import hashlib
@@ -25,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError
-from .values import encoded, is_user
+from .values import encoded, is_user, must_be, text_list
 
 MAXIMUM_DEVICES = 1000
 # How long senders reuse the HPKE context of a device, in seconds: a new context costs a key
@@ -143,6 +144,10 @@ class KeyChange(NamedTuple):
     fingerprint: Optional[str] = None
 
 
+# The default is not None, since a lost file can be read as None: the first contact would be new.
+_NO_VALUES: Dict[str, Any] = {}
+
+
 class Pins:
     """The device keys that this backend has seen.
 
@@ -150,19 +155,19 @@ class Pins:
     and `forget`. With `trusts_first_contact=False` nothing is encrypted for a new user before `trust`.
     """
 
-    def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
-        _must_be(dict, values={} if values is None else values)
-        _must_be(bool, trusts_first_contact=trusts_first_contact)
-        for user, pin in (values or {}).items():
+    def __init__(self, values: Dict[str, Any] = _NO_VALUES, *, trusts_first_contact: bool = True):
+        must_be(dict, values=values)
+        must_be(bool, trusts_first_contact=trusts_first_contact)
+        for user, pin in values.items():
             if not _is_pin(pin):
                 raise ValueError(f"the pins of {user!r} are damaged: values must be those that Pins.values had")
-        self.values: Dict[str, Any] = values if values is not None else {}
+        self.values: Dict[str, Any] = {} if values is _NO_VALUES else values
         self._trusts_first_contact = trusts_first_contact
 
     def trust(self, user: str, key: DeviceKey) -> None:
         """Accepts a device after somebody has compared its fingerprint."""
-        _must_be(str, user=user)
-        _must_be(DeviceKey, key=key)
+        must_be(str, user=user)
+        must_be(DeviceKey, key=key)
         pin = self.values.setdefault(user.lower(), {"account": key.account, "keys": {}})
         if pin["account"] != key.account:
             raise ValueError(f"the key is of another account than {user}'s; forget the user first")
@@ -173,7 +178,7 @@ class Pins:
 
         `key` is the id of its key, as in a change.
         """
-        _must_be(str, user=user, key=key)
+        must_be(str, user=user, key=key)
         pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
         if pin is None:
             raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
@@ -181,7 +186,7 @@ class Pins:
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
-        _must_be(str, user=user)
+        must_be(str, user=user)
         self.values.pop(user.lower(), None)
 
     def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[DeviceRecipient], List[KeyChange]]:
@@ -190,9 +195,9 @@ class Pins:
         A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
         contact the oldest key that nobody has approved is trusted, too.
         """
-        _must_be(str, user=user, account=account)
+        must_be(str, user=user, account=account)
         keys, changes = [], []
-        for text in _texts("texts", texts):
+        for text in text_list("texts", texts):
             try:
                 key = _read_key(text)
                 if key.account != account:
@@ -264,9 +269,11 @@ class NoTrustedDevice(SealpostError):
 class Encryption:
     """Encrypts payloads of one sender. Several threads may share an object."""
 
-    def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[KeyChange]], None]] = None):
-        self.key, self.pins = key, pins if pins is not None else Pins()
-        self._changed = changed
+    def __init__(self, key: SenderKey, pins: Pins, *, changed: Callable[[List[KeyChange]], None]):
+        must_be(SenderKey, key=key)
+        must_be(Pins, pins=pins)
+        must_be(collections.abc.Callable, changed=changed)
+        self.key, self.pins, self._changed = key, pins, changed
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
         # The shared secret of the sender's key and a device's key, by device.
         self._shared: Dict[str, bytes] = {}
@@ -316,7 +323,7 @@ class Encryption:
                         found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                         recipients += found
                         changes += own if found else [*own, KeyChange(user.name, "skipped")]
-                if changes and self._changed:
+                if changes:
                     self._changed(list(changes))
             except BaseException:
                 self.pins._undo(changes)
@@ -383,11 +390,11 @@ def open_payload(
     Returns its JSON text, and the message's id, which the reader must compare with earlier ids.
     `senders` are the public keys that the app trusts. Raises `Unreadable`.
     """
-    _must_be(str, text=text, app=app)
-    _must_be(DeviceKey, key=key)
-    _must_be(ec.EllipticCurvePrivateKey, private=private)
-    _must_be(numbers.Real, now=0 if now is None else now)
-    senders = _texts("senders", senders)
+    must_be(str, text=text, app=app)
+    must_be(DeviceKey, key=key)
+    must_be(ec.EllipticCurvePrivateKey, private=private)
+    must_be(numbers.Real, now=0 if now is None else now)
+    senders = text_list("senders", senders)
     parts = text.split(".")
     if parts[0] != "sealpost-e2e":
         raise Unreadable("notEncrypted")
@@ -546,21 +553,6 @@ def _verifies(point: bytes, purpose: str, body: str, signature: str) -> bool:
     except (Unreadable, InvalidSignature, ValueError):
         return False
     return True
-
-
-def _must_be(kind: type, **values: Any) -> None:
-    """Raises `TypeError` with the name of the first value of another type."""
-    for name, value in values.items():
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be of type {kind.__name__}, not {type(value).__name__}")
-
-
-def _texts(name: str, value: Iterable[str]) -> List[str]:
-    """The argument as a list. A single text is refused, since its characters are texts, too."""
-    texts = None if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
-    if texts is None or not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"{name} must be a list of str")
-    return texts
 
 
 def _is_pin(pin: Any) -> bool:

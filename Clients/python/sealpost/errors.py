@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
+import math
 import re
+import time
 from typing import Optional
 
 # The statuses after which a repetition of the request may succeed.
@@ -41,7 +44,7 @@ class Interference(SealpostError):
     def __init__(self, kind: str, status: int, retry_after: Optional[int] = None):
         super().__init__(f"the answer with status {status} is not the server's own: {kind}")
         self.kind, self.status, self.retry_after = kind, status, retry_after
-        self.is_transient = status in TRANSIENT or kind == "truncated"
+        self.is_transient = status in TRANSIENT
 
 
 class Problem(SealpostError):
@@ -93,8 +96,16 @@ def problem(value: object, status: int, retry_after: Optional[int] = None) -> Pr
 
 
 def seconds(text: str) -> Optional[int]:
-    """The number of seconds in a `Retry-After`; None unless the value has one to nine digits."""
-    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
+    """The seconds to wait of a `Retry-After`: one to nine digits, or the time until a date. None for other texts."""
+    if re.fullmatch("[0-9]{1,9}", text):
+        return int(text)
+    if not text.endswith(" GMT"):
+        return None
+    try:
+        left = math.ceil(email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    except (IndexError, OverflowError, TypeError, ValueError):
+        return None
+    return left if left > 0 else None
 
 
 def decoded(content: bytes) -> object:

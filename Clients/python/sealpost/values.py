@@ -6,8 +6,9 @@ import dataclasses
 import json
 import math
 import numbers
+import re
 from datetime import datetime, timedelta
-from typing import Any, Dict, List, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Type, TypeVar, Union
 
 NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.")
 T = TypeVar("T")
@@ -18,6 +19,7 @@ def user(name: str) -> str:
 
     Raises `ValueError` for a name with characters that could change the expression.
     """
+    must_be(str, name=name)
     if not 1 <= len(name) <= 100 or not NAME.issuperset(name):
         raise ValueError(f"{name!r} is not the name of a user")
     return f"username:{name}"
@@ -50,8 +52,10 @@ class Notification:
 
     def body(self) -> bytes:
         """The JSON of a request that sends it. Equal notifications have equal bytes, as an idempotency key requires."""
-        if self.send_at is not None and self.send_at.utcoffset() is None:
-            raise ValueError("send_at has no time zone")
+        if self.send_at is not None:
+            must_be(datetime, send_at=self.send_at)
+            if self.send_at.utcoffset() is None:
+                raise ValueError("send_at has no time zone")
         values = {_member(name): value for name, value in vars(self).items() if value is not None}
         if isinstance(self.to, str):
             values["To"] = [self.to]
@@ -213,10 +217,32 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
 
 
+def must_be(kind: type, **values: Any) -> None:
+    """Raises `TypeError` with the name of the first value of another type."""
+    for name, value in values.items():
+        # A bool is also a number in Python, but never meant as one.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{name} must be of type {kind.__name__}, not {type(value).__name__}")
+
+
+def text_list(name: str, value: Iterable[str]) -> List[str]:
+    """The argument as a list. A single text is refused, since its characters are texts, too."""
+    found = None if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
+    if found is None or not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{name} must be a list of str")
+    return found
+
+
+def visible(name: str, value: Any) -> str:
+    """The argument, if a header field can contain it. The error does not print the argument, which may be a token."""
+    if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
+        raise ValueError(f"{name} must have visible ASCII characters without spaces, and at least one")
+    return value
+
+
 def finite(name: str, value: Any) -> Any:
     """The value of an option. Refuses NaN, which would switch a limit off."""
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    must_be(numbers.Real, **{name: value})
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
     return value

@@ -146,6 +146,11 @@ class CallTests(unittest.TestCase):
             self.assertEqual(len(self.script.requests), 1)
         self.assertEqual(self.delays, [])
 
+    def test_an_answer_whose_body_is_cut_is_none(self):
+        with self.assertRaisesRegex(Unreachable, "the answer with status 201 was cut off") as caught:
+            self.client(lambda request: [sent(request)[:-5], None]).call("POST", "/api/notifications", {"Payload": "x"})
+        self.assertTrue(caught.exception.is_transient)
+
     def test_an_answer_that_drips_ends_with_the_deadline(self):
         drip = lambda request: itertools.chain([b"HTTP/1.1 200 OK\r\nX: "], itertools.repeat(b"x"))
         with self.assertRaisesRegex(Unreachable, "timed out"):
@@ -266,20 +271,40 @@ class NotificationTests(unittest.TestCase):
 
     def test_options_that_are_no_numbers_are_refused(self):
         client = Client("http://127.0.0.1:1", "t")
-        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (-1, ValueError), ("10", TypeError), (timedelta(seconds=1), TypeError)):
+        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (-1, ValueError), ("10", TypeError), (True, TypeError), (timedelta(seconds=1), TypeError)):
             for name, call in (
                 ("timeout", lambda: Client("http://127.0.0.1:1", "t", timeout=value)), ("deadline", lambda: Client("http://127.0.0.1:1", "t", deadline=value)),
                 ("deadline", lambda: client.send(Notification("x"), deadline=value)), ("deadline", lambda: client.send_many([], deadline=value)),
                 ("deadline", lambda: next(client.devices("alice", deadline=value))), ("tolerance", lambda: Webhook("x" * 24, tolerance=value)),
             ):
-                with self.subTest(name, value=value), self.assertRaisesRegex(error, f"^{name} must be a"):
+                with self.subTest(name, value=value), self.assertRaisesRegex(error, f"^{name} must be "):
                     call()
 
     def test_the_error_about_a_token_with_a_line_break_does_not_print_it(self):
-        for token in ("spt_secret\n", "spt_secret spt_other", lambda: "spt_secret\n"):
-            with self.assertRaises(ValueError) as error:
+        for token in ("spt_secret\n", "spt_secret spt_other", lambda: "spt_secret\n", "", b"spt_secret", lambda: None):
+            with self.assertRaisesRegex(ValueError, "^token must have") as error:
                 Client("http://127.0.0.1:1", token).send(Notification("x"))
             self.assertNotIn("secret", str(error.exception))
+
+    def test_values_of_another_type_are_refused_before_a_request(self):
+        client, server = Client("http://127.0.0.1:1", "t"), "http://sealpost:8080"
+        for expected, call in (
+            ("is_insecure_allowed must be of type bool, not str", lambda: Client(server, "t", is_insecure_allowed="false")),
+            ("is_insecure_allowed must be of type bool, not int", lambda: Client(server, "t", is_insecure_allowed=1)),
+            ("is_disabled must be of type bool, not NoneType", lambda: client.set_disabled("bob", None)),
+            ("is_disabled must be of type bool, not str", lambda: client.set_disabled("bob", "true")),
+            ("tags must be a list of str", lambda: client.set_tags("bob", "role:nurse")),
+            ("tags must be a list of str", lambda: client.set_tags("bob", [None])),
+            ("signing_keys must be a list of str", lambda: Client("https://x", "t", signing_keys="A" * 43)),
+            ("user must be a list of str", lambda: Client("https://x", user=("paul", None))),
+            ("user must be a name and a password", lambda: Client("https://x", user=())),
+            ("account must have visible ASCII", lambda: Client("https://x", "t", account="")),
+            ("timeout must be above 0", lambda: Client("https://x", "t", timeout=0)),
+            ("name must be of type str, not NoneType", lambda: client.tags(None)),
+            ("send_at must be of type datetime, not str", lambda: client.send(Notification("x", send_at="tomorrow"))),
+        ):
+            with self.subTest(expected), self.assertRaisesRegex((TypeError, ValueError), f"^{expected}"):
+                call()
 
     def test_a_name_cannot_change_a_tag_expression(self):
         self.assertEqual(user("alice@example.com"), "username:alice@example.com")

@@ -90,10 +90,15 @@ class UserKeys:
         self.name, self.account, self.keys = name, account, keys
 
 
+def encryption_of(sender, pins=None):
+    """An encryption that reports changes to nobody."""
+    return e2e.Encryption(sender, e2e.Pins() if pins is None else pins, changed=lambda changes: None)
+
+
 class Sending(unittest.TestCase):
     def test_a_thousand_devices_cost_at_most_300_bytes_each_above_the_padded_payload(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        one = e2e.Encryption(sender).encrypt("x" * 200, [e2e.DeviceRecipient("alice", device.key)])
+        one = encryption_of(sender).encrypt("x" * 200, [e2e.DeviceRecipient("alice", device.key)])
         self.assertLessEqual(len(one) - len(e2e._text(bytes(256))), 300)
 
     def test_too_many_devices_are_refused_with_their_number(self):
@@ -104,11 +109,11 @@ class Sending(unittest.TestCase):
             key.id = f"{number:022d}"
             many.append(e2e.DeviceRecipient("alice", key))
         with self.assertRaisesRegex(ValueError, "1 to 1000 devices, not 1001"):
-            e2e.Encryption(sender).encrypt("x", many)
+            encryption_of(sender).encrypt("x", many)
 
     def test_contexts_are_reused_and_payloads_differ(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        encryption = e2e.Encryption(sender)
+        encryption = encryption_of(sender)
         first, second = (encryption.encrypt("x", [e2e.DeviceRecipient("alice", device.key)]) for _ in range(2))
         self.assertEqual(first.split(".")[7][:22 + 80], second.split(".")[7][:22 + 80])  # The same encapsulated key.
         self.assertNotEqual(first.split(".")[6], second.split(".")[6])
@@ -117,7 +122,7 @@ class Sending(unittest.TestCase):
 
     def test_contexts_are_renewed_a_few_at_a_time_or_ahead(self):
         sender, devices = e2e.SenderKey.generate(), [Device(at=number) for number in range(5)]
-        encryption = e2e.Encryption(sender)
+        encryption = encryption_of(sender)
         recipients = [e2e.DeviceRecipient("alice", device.key) for device in devices]
         client = Client(alice=[UserKeys("alice", "A" * 22, *(device.text for device in devices))])
         for device in devices:
@@ -141,7 +146,7 @@ class Sending(unittest.TestCase):
     def test_only_trusted_devices_get_the_payload_and_changes_come_first(self):
         sender, phone, stranger = e2e.SenderKey.generate(), Device(), Device(at=2000)
         client, seen = Client(alice=[UserKeys("alice", "A" * 22, phone.text)]), []
-        encryption = e2e.Encryption(sender, changed=lambda changes: seen.extend((change.kind, len(client.sent)) for change in changes))
+        encryption = e2e.Encryption(sender, e2e.Pins(), changed=lambda changes: seen.extend((change.kind, len(client.sent)) for change in changes))
         encryption.send(client, Notification("one", to="username:alice"))
         client.users["alice"] = [UserKeys("alice", "A" * 22, phone.text, stranger.text, None)]
         encryption.send(client, Notification("two", to="username:alice"))
@@ -162,7 +167,7 @@ class Sending(unittest.TestCase):
             other.join(0.5)
             order.append("reported")
 
-        encryption = e2e.Encryption(e2e.SenderKey.generate(), changed=changed)
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=changed)
         send()
         other.join()
         self.assertEqual(order, ["reported", "sent", "sent"])
@@ -209,7 +214,7 @@ class Sending(unittest.TestCase):
 
     def test_nothing_is_sent_without_a_trusted_device(self):
         client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
-        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(trusts_first_contact=False))
+        encryption = encryption_of(e2e.SenderKey.generate(), e2e.Pins(trusts_first_contact=False))
         with self.assertRaisesRegex(e2e.NoTrustedDevice, "alice: unapproved"):
             encryption.send(client, Notification("x", to="username:alice"))
         self.assertEqual(client.sent, [])
@@ -220,7 +225,7 @@ class Sending(unittest.TestCase):
         )
         seen, to = [], ["username:alice", "username:bob", "username:carol", "role:nurse"]
         report = lambda changes: seen.extend((change.user, change.kind, len(client.sent)) for change in changes)
-        encryption = e2e.Encryption(e2e.SenderKey.generate(), changed=report)
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=report)
         for _ in range(2):  # No pin ends the report.
             encryption.send(client, Notification("x", to=to))
         skipped = [("bob", "skipped"), ("Carol", "skipped")]
@@ -250,7 +255,7 @@ class Sending(unittest.TestCase):
 
     def test_values_of_another_type_are_refused_with_the_expected_one(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        payload = e2e.Encryption(sender).encrypt("x", [e2e.DeviceRecipient("alice", device.key)])
+        payload = encryption_of(sender).encrypt("x", [e2e.DeviceRecipient("alice", device.key)])
 
         def opened(text=payload, key=device.key, private=device.agreement, senders=(sender.text,), **options):
             return e2e.open_payload(text, key, private, senders, **options)
@@ -267,7 +272,12 @@ class Sending(unittest.TestCase):
             ("app must be of type str, not NoneType", lambda: opened(app=None)),
             ("now must be of type Real, not str", lambda: opened(now="1")),
             ("values must be of type dict, not str", lambda: e2e.Pins(json.dumps({}))),
+            ("values must be of type dict, not NoneType", lambda: e2e.Pins(None)),
             ("trusts_first_contact must be of type bool, not str", lambda: e2e.Pins(trusts_first_contact="no")),
+            ("key must be of type SenderKey, not str", lambda: e2e.Encryption(sender.text, pins, changed=print)),
+            ("pins must be of type Pins, not dict", lambda: e2e.Encryption(sender, pins.values, changed=print)),
+            ("changed must be of type Callable, not NoneType", lambda: e2e.Encryption(sender, pins, changed=None)),
+            ("missing 1 required keyword-only argument: 'changed'", lambda: e2e.Encryption(sender, pins)),
             ("key must be of type DeviceKey, not str", lambda: pins.trust("alice", device.text)),
             ("user must be of type str, not bytes", lambda: pins.trust(b"alice", device.key)),
             ("key must be of type str, not DeviceKey", lambda: pins.distrust("alice", device.key)),

@@ -63,7 +63,7 @@ class Scene:
         self.server, self.sender, self.reports = Server(), e2e.SenderKey(private()), []
         self.phone, self.tablet, self.bob = Device(), Device(at=NOW - 900), Device(BOB)
         self.mallory, self.foreign = Device(at=NOW - 10), Device(BOB, NOW - 20)
-        self.encryption = e2e.Encryption(self.sender, changed=self.reports.extend)
+        self.encryption = e2e.Encryption(self.sender, e2e.Pins(), changed=self.reports.extend)
         self.server.lists(self.phone.text)
         self.send("zero")
         self.lists = lambda *keys, **more: self.server.lists(*keys, **more)
@@ -76,7 +76,7 @@ class Scene:
 
     def message(self, payload="two", devices=None, app="default", now=NOW, sender=None):
         recipients = [e2e.DeviceRecipient("x", device.key) for device in devices or (self.phone, self.tablet)]
-        return e2e.Encryption(sender or self.sender).encrypt(payload, recipients, app=app, now=now)
+        return e2e.Encryption(sender or self.sender, e2e.Pins(), changed=print).encrypt(payload, recipients, app=app, now=now)
 
 
 def part(text, index, value):

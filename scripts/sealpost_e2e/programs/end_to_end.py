@@ -54,7 +54,7 @@ def compare_with_pyhpke():
     key = end_to_end.DeviceKey(end_to_end.device_key("A" * 22, signing, agreement, 1))
     backend, info = end_to_end.SenderKey(sender), b"sealpost-e2e.1.1\n" + b"A" * 22 + b"\ndefault"
     own, other, public = map(pyhpke.KEMKey.from_pyca_cryptography_key, (agreement, sender, sender.public_key()))
-    text = end_to_end.Encryption(backend).encrypt("x", [end_to_end.DeviceRecipient("alice", key)])
+    text = end_to_end.Encryption(backend, end_to_end.Pins(), changed=print).encrypt("x", [end_to_end.DeviceRecipient("alice", key)])
     front, entry = text.rsplit(".", 1)
     header, content = front.rsplit(".", 1)
     wrapped, zeros = end_to_end._bytes(entry[22:]), bytes(12)
@@ -110,7 +110,7 @@ def tour(options, is_encrypted, count, cluster=None):
         processes.wait_until(lambda: api.is_ready(site.port), 30, "the server", daemon)
         device, sender = Device(site, "bob"), end_to_end.SenderKey.generate()
         with Client(f"http://127.0.0.1:{site.port}", user=("alice", api.PASSWORD)) as client:
-            send(client, end_to_end.Encryption(sender), count, is_encrypted)
+            send(client, end_to_end.Encryption(sender, end_to_end.Pins(), changed=len), count, is_encrypted)
         pages = list(device.listed())
         found = {"answers": sum(len(canaries.find(page, WORD)) for page in pages)}
         found["memory"] = sum(len(canaries.find(piece, WORD)) for piece in memory(daemon.pid))

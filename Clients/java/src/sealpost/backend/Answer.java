@@ -1,7 +1,10 @@
 package sealpost.backend;
 
 import java.net.http.HttpHeaders;
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.format.DateTimeFormatter;
 import org.jspecify.annotations.Nullable;
 
 /** An answer as received, not yet checked. */
@@ -23,9 +26,18 @@ final class Answer {
         return value.toString();
     }
 
+    /** The time to wait of {@code Retry-After}, which has seconds or a date; null for a date in the past. */
     @Nullable Duration retryAfter() {
-        long seconds = number(field("retry-after"), 9);
-        return seconds < 0 ? null : Duration.ofSeconds(seconds);
+        String field = field("retry-after");
+        long seconds = number(field, 9);
+        if (seconds >= 0) return Duration.ofSeconds(seconds);
+        if (!field.endsWith(" GMT")) return null;
+        try {
+            Duration left = Duration.between(Instant.now(), DateTimeFormatter.RFC_1123_DATE_TIME.parse(field, Instant::from));
+            return left.isNegative() ? null : left;
+        } catch (DateTimeException error) {
+            return null;
+        }
     }
 
     /** The number in a text of one to {@code length} digits; -1 for another text. */

@@ -83,7 +83,7 @@ public final class Client {
      * with this key as {@code idempotency-key-reused}.
      */
     public Sent send(Notification notification, String key) {
-        return calls.call("POST", NOTIFICATIONS, "", notification.body(), checked(key), end(), Sent::new);
+        return calls.call("POST", NOTIFICATIONS, "", notification.body(), visible("key", key), end(), Sent::new);
     }
 
     /** Sends notifications with a random idempotency key. */
@@ -100,7 +100,7 @@ public final class Client {
      * outcome is transient, repeat it with the same notifications and the same key.
      */
     public List<Outcome> sendMany(Collection<Notification> notifications, String key) {
-        checked(key);
+        visible("key", key);
         long end = end();
         List<Outcome> outcomes = new ArrayList<>();
         int number = 0;
@@ -222,7 +222,10 @@ public final class Client {
         calls.call("PATCH", userPath(name), "", body, null, end(), json -> true);
     }
 
-    /** Deletes a user with all devices and tokens. Returns false if there is no such user. */
+    /**
+     * Deletes a user with all devices and tokens. Returns false if there is no such user, also if
+     * an attempt whose answer was lost has deleted the user.
+     */
     public boolean deleteUser(String name) {
         return delete(userPath(name));
     }
@@ -314,14 +317,14 @@ public final class Client {
     }
 
     /**
-     * Throws for a key that a header field cannot contain: the server would get another key, or
-     * none.
+     * Throws for a text that a header field cannot contain. The error does not print the text,
+     * which may be a token.
      */
-    private static String checked(String key) {
-        boolean isVisible = !key.isEmpty();
-        for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;
-        if (!isVisible) throw new IllegalArgumentException("an idempotency key has visible ASCII characters, and at least one");
-        return key;
+    private static String visible(String name, @Nullable String text) {
+        if (text == null || text.isEmpty() || !text.chars().allMatch(letter -> letter > ' ' && letter <= '~')) {
+            throw new IllegalArgumentException(name + " must have visible ASCII characters without spaces, and at least one");
+        }
+        return text;
     }
 
     /** The options of a client. */
@@ -342,30 +345,26 @@ public final class Client {
         int pageSize = 500;
 
         private Builder(String server) {
-            this.server = server;
+            this.server = Objects.requireNonNull(server, "server");
         }
 
         /** The token of a publisher. */
         public Builder token(String token) {
+            visible("token", token);
             return token(() -> token);
         }
 
         /** A function that returns the current token. */
         public Builder token(Supplier<String> token) {
-            authorization = () -> "Bearer " + visible(token.get());
+            Objects.requireNonNull(token, "token");
+            authorization = () -> "Bearer " + visible("token", token.get());
             return this;
-        }
-
-        /** The token, if it can stand in a header line. The error of the HTTP client would print the token. */
-        private static String visible(String token) {
-            if (!token.chars().allMatch(letter -> letter > ' ' && letter <= '~')) {
-                throw new IllegalArgumentException("the token has a line break, a space or a character that is not ASCII");
-            }
-            return token;
         }
 
         /** A name and a password in place of a token. */
         public Builder user(String name, String password) {
+            Objects.requireNonNull(name, "name");
+            Objects.requireNonNull(password, "password");
             byte[] credentials = (name + ":" + password).getBytes(StandardCharsets.UTF_8);
             String field = "Basic " + Base64.getEncoder().encodeToString(credentials);
             authorization = () -> field;
@@ -374,6 +373,7 @@ public final class Client {
 
         /** The time limit of each attempt, by default 10 seconds. */
         public Builder timeout(Duration timeout) {
+            if (timeout.isZero()) throw new IllegalArgumentException("timeout: an attempt needs more than no time");
             this.timeout = limited(timeout);
             return this;
         }
@@ -398,7 +398,7 @@ public final class Client {
          * answer, and expects it in all later answers.
          */
         public Builder account(String account) {
-            this.account = account;
+            this.account = visible("account", account);
             return this;
         }
 
@@ -407,7 +407,7 @@ public final class Client {
          * must not follow redirects.
          */
         public Builder http(HttpClient http) {
-            this.http = http;
+            this.http = Objects.requireNonNull(http, "http");
             return this;
         }
 

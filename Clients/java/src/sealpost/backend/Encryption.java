@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -78,9 +79,9 @@ public final class Encryption {
      * the changes again
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
-        this.key = key;
-        this.pins = pins;
-        this.changed = changed;
+        this.key = Objects.requireNonNull(key, "key");
+        this.pins = Objects.requireNonNull(pins, "pins");
+        this.changed = Objects.requireNonNull(changed, "changed");
     }
 
     /** Sends a notification to the trusted devices of its recipients, as {@link Client#send} does. */

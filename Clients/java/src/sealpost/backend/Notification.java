@@ -50,9 +50,9 @@ public final class Notification {
         return isName(name) ? name : null;
     }
 
-    private static boolean isName(String name) {
-        boolean isName = !name.isEmpty() && name.length() <= 100;
-        for (int index = 0; index < name.length(); index++) isName &= NAME.indexOf(name.charAt(index)) >= 0;
+    private static boolean isName(@Nullable String name) {
+        boolean isName = name != null && !name.isEmpty() && name.length() <= 100;
+        for (int index = 0; isName && index < name.length(); index++) isName = NAME.indexOf(name.charAt(index)) >= 0;
         return isName;
     }
 

@@ -117,6 +117,15 @@ final class CallTests {
         }
     }
 
+    public static void anAnswerWhoseBodyIsCutIsNone() throws Exception {
+        try (Script script = new Script(request -> {
+            Reply whole = request.sent();
+            return whole.cut(whole.start.length - 5);
+        })) {
+            that(fails(Unreachable.class, () -> script.client().call("POST", "/api/x", null)).isTransient, "a repetition may succeed");
+        }
+    }
+
     public static void anAnswerThatDripsEndsWithTheDeadline() throws Exception {
         byte[] start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
         byte[] piece = "1\r\nx\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -274,14 +283,23 @@ final class CallTests {
         Class<IllegalArgumentException> wrong = IllegalArgumentException.class;
         fails(wrong, () -> Notification.of("\ud800").body());
         equal(Notification.user("alice@example.com"), "username:alice@example.com");
-        for (String name : List.of("", "a || news", "a)", "!a", "a:b", "é", "a".repeat(101), "a\n")) {
+        for (String name : Arrays.asList(null, "", "a || news", "a)", "!a", "a:b", "é", "a".repeat(101), "a\n")) {
             fails(wrong, () -> Notification.user(name));
         }
         Client client = new Client("http://127.0.0.1:1", "t");
-        for (String key : List.of("", "a b", "é", "a\r\nb")) {
-            fails(wrong, () -> client.send(TEXT, key));
-            fails(wrong, () -> client.sendMany(List.of(TEXT), key));
+        for (String text : Arrays.asList("", "a b", "é", "a\r\nb", null)) {
+            fails(wrong, () -> client.send(TEXT, text));
+            fails(wrong, () -> client.sendMany(List.of(TEXT), text));
+            fails(wrong, () -> new Client("https://x", text));
+            fails(wrong, () -> Client.builder("https://x").account(text));
         }
+        fails(wrong, () -> Client.builder("https://x").token(() -> null).build().recall(7));
+        fails(wrong, () -> Client.builder("https://x").timeout(Duration.ZERO));
+        Class<NullPointerException> none = NullPointerException.class;
+        equal(fails(none, () -> new Client(null, "t")).getMessage(), "server");
+        equal(fails(none, () -> Client.builder("https://x").user("paul", null)).getMessage(), "password");
+        equal(fails(none, () -> Client.builder("https://x").http(null)).getMessage(), "http");
+        equal(fails(none, () -> new Encryption(SenderKey.generate(), new Pins(), null)).getMessage(), "changed");
         for (Duration limit : List.of(Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
             fails(wrong, () -> client.within(limit));
             fails(wrong, () -> Client.builder("https://x").timeout(limit));

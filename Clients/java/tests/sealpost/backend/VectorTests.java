@@ -105,6 +105,16 @@ final class VectorTests {
         }
     }
 
+    public static void retryAfterMayBeADate() {
+        java.time.ZonedDateTime later = java.time.ZonedDateTime.now(java.time.ZoneOffset.UTC).plusHours(1);
+        String date = java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME.format(later);
+        for (String field : List.of(date, later.minusHours(2).format(java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME), "soon GMT", " GMT")) {
+            HttpHeaders fields = HttpHeaders.of(Map.of("Retry-After", List.of(field)), (name, value) -> true);
+            java.time.Duration found = new Answer(503, fields, new byte[0]).retryAfter();
+            equal(found == null ? null : Math.round(found.getSeconds() / 60.0), field.equals(date) ? 60L : null, field);
+        }
+    }
+
     public static void keysAndDigestsAreThoseOfTheVectors() throws Exception {
         Json keys = read("keys");
         equal(Verifier.thumbprint(text(keys.get("pinned"), "publicKey")), text(keys.get("pinned"), "keyid"));
