@@ -92,6 +92,14 @@ import Testing
         #expect(try await self.fixture.lease().map(\.push.notification) == ids)
     }
 
+    @Test func marksKeepTheOrderOfTheirRequest() async throws {
+        for number in Int64(1)...4 { try await self.post(number, length: 1) }
+        let (ids, user) = (try [3, 1, 4, 2].map { try self.id($0) }, self.alice)
+        let marked = try await self.fixture.store.markRead(ids + ids.prefix(1), by: user, now: self.fixture.now)
+        #expect(marked.read == ids)
+        #expect(try await self.page().entries.map(\.id) == ids)
+    }
+
     // MARK: Limits
 
     @Test func aPageOfLongPayloadsIsBoundedInBytes() async throws {
