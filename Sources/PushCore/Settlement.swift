@@ -6,7 +6,8 @@ package enum Settlement: Sendable, Hashable {
     case expired
     case failed(reason: String)
     case retried(at: Date, reason: String)
-    /// The device is not connected: the push waits until the device connects.
+    /// The device is not connected: the push waits until the device connects, and the attempt is
+    /// not counted.
     case away(reason: String)
     /// The device now belongs to another lane (queue of pushes). The push is due in that lane at
     /// once.

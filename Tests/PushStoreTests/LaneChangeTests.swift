@@ -13,7 +13,9 @@ import Testing
     private let device: RegistrationID
 
     init() async throws {
-        self.fixture = try StoreFixture()
+        var options = StoreOptions()
+        options.streamLanes = ["stream"]
+        self.fixture = try StoreFixture(options: options)
         self.alice = try await self.fixture.addUser("alice")
         self.device = try await self.fixture.addDevice(of: self.alice, platform: "apns", handle: "token-of-apns")
     }
@@ -65,6 +67,23 @@ import Testing
         #expect(try await self.claimed("fcm") == Array(repeating: "token-of-fcm", count: 3))
         try await self.expectTally("apns", enqueued: 3) { $0.cancelled = 3 }
         try await self.expectTally("fcm", enqueued: 3)
+    }
+
+    @Test func aPushThatMovesToAStreamWaitsWithoutAnAttempt() async throws {
+        try await self.post(1)
+        let leased = try #require(try await fixture.lease().first)
+        try await fixture.settle(leased, as: .retried(at: fixture.now + 900, reason: "busy"))
+        #expect(try await self.register("stream", "one") == .registered(moved: 1))
+        // With SQLite, the server looks for the device's stream only when it sends the push.
+        for push in try await fixture.lease("stream") {
+            try await fixture.settle(push, as: .away(reason: PushReason.away))
+        }
+        let entries = try await fixture.reader.deliveries(of: leased.push.notification, after: 0, limit: 2)
+        #expect(entries.map(\.state) == [.queued])
+        #expect(entries.map(\.attempts) == [0])
+        #expect(entries.map(\.reason) == [PushReason.away])
+        _ = try await fixture.store.streamOpened(for: [device], ofUser: alice.id, after: nil, now: fixture.now)
+        #expect(try await fixture.lease("stream").map(\.state.attempts) == [1])
     }
 
     @Test func anotherHandleOfTheSameProviderMovesNothing() async throws {

@@ -60,6 +60,46 @@ import Testing
         await next.store.close()
     }
 
+    /// The devices of some posts of the batch are found later than those of the others.
+    @Test(
+        arguments: [
+            ["news", "alice"], ["alice", "news", "alice"], ["both", "alice", "news", "both", "alice"],
+        ]
+    )
+    func aBatchKeepsItsOrder(audiences: [String]) async throws {
+        let expressions = ["news": ["news"], "alice": ["username:alice"], "both": ["news", "username:alice"]]
+        try await self.fixture.addDevice(of: self.alice, handle: "aa", tags: ["news"])
+        // The ids are in the opposite order.
+        let ids = try audiences.indices.map { try self.id(Int64(audiences.count - $0)) }
+        let (store, sender) = (self.fixture.store, self.alice.id)
+        let posts = try zip(ids, audiences).map { id, audience in
+            NewNotification(
+                id: id,
+                sender: sender,
+                sealedPayload: try store.vault.seal(Data("{}".utf8), in: .payload(id, sender: sender)),
+                audience: store.hashed(Audience(try (expressions[audience] ?? []).map { try TagExpression($0) })),
+                isStoredByClients: true,
+                isReadOnce: false,
+                priority: .high,
+                collapseID: nil,
+                createdAt: self.fixture.now,
+                expiresAt: self.fixture.now + 3600
+            )
+        }
+        let outcomes = try await store.post(PostRequest(posts))
+        #expect(outcomes == posts.map { _ in .stored(Reach(recipients: 1, pushes: 1), hasWork: true) })
+        #expect(try await self.page().entries.map(\.id) == ids)
+        #expect(try await self.fixture.lease().map(\.push.notification) == ids)
+    }
+
+    @Test func marksKeepTheOrderOfTheirRequest() async throws {
+        for number in Int64(1)...4 { try await self.post(number, length: 1) }
+        let (ids, user) = (try [3, 1, 4, 2].map { try self.id($0) }, self.alice)
+        let marked = try await self.fixture.store.markRead(ids + ids.prefix(1), by: user, now: self.fixture.now)
+        #expect(marked.read == ids)
+        #expect(try await self.page().entries.map(\.id) == ids)
+    }
+
     // MARK: Limits
 
     @Test func aPageOfLongPayloadsIsBoundedInBytes() async throws {

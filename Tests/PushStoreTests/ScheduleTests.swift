@@ -111,6 +111,19 @@ import Testing
         #expect(try await self.pushed() == [1, 4], "4 is the last with its collapse key")
     }
 
+    /// Pushes that become due at the same time are sent in the order of their notifications,
+    /// whatever the notifications' ids are.
+    @Test(arguments: [60, nil] as [TimeInterval?])
+    func pushesOfOneTimeKeepTheOrderOfTheirPosts(delay: TimeInterval?) async throws {
+        let (numbers, sendAt) = ([5, 3, 8, 1, 7] as [Int64], delay.map { self.fixture.now + $0 })
+        for number in numbers {
+            try await self.fixture.post(number, from: self.paul, to: "username:alice", sendAt: sendAt)
+        }
+        self.fixture.clock.advance(by: delay ?? 0)
+        _ = try await self.release()
+        #expect(try await self.pushed() == numbers)
+    }
+
     @Test func senderRecallsBeforeAndAfterTheRelease() async throws {
         for number in 1...3 as ClosedRange<Int64> {
             try await self.fixture.post(number, from: self.paul, to: "username:alice", sendAt: self.fixture.now + 60)

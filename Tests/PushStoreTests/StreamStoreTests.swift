@@ -86,6 +86,12 @@ import Testing
         #expect(try await self.claimed() == [1])
     }
 
+    @Test func pushesThatHaveWaitedKeepTheOrderOfTheirPosts() async throws {
+        try await self.post(3, 1, 2, as: .away(reason: "no event stream is open"))
+        #expect(try await self.makeDue() == 3)
+        #expect(try await self.fixture.lease("stream").map(\.push.notification.rawValue) == [3, 1, 2])
+    }
+
     @Test func pushesAcceptedAfterTheLastSeenAreSentAgain() async throws {
         try await self.post(1, 2, 3, 4, as: .accepted(providerID: Acceptance.byStream))
         try await self.post(5, as: .failed(reason: "x"))

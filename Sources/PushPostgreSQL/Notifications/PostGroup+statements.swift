@@ -16,6 +16,11 @@ struct GroupDevice {
 typealias GroupRecipient = (notification: NewNotification, user: Int64, change: Int64, mac: Int64)
 
 extension HashedAudience {
+    /// Whether the audience consists only of users whom it names.
+    var isOfNames: Bool {
+        !self.audience.expressions.isEmpty && self.audience.usernames.count == self.audience.expressions.count
+    }
+
     /// The tags that select devices in the audience's branches.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
@@ -182,8 +187,7 @@ extension PostGroup {
     static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
         let untaken = chosen.flatMap(\.recipients).filter(\.notification.options.isReadOnce)
         if untaken.isEmpty { return nil }
-        let ids = untaken.map(\.notification.id.rawValue)
-        return try Statement(Self.untakenInsertion, ids, untaken.map(\.user))
+        return try Statement(Self.untakenInsertion, untaken.map(\.notification.id.rawValue), untaken.map(\.user))
     }
 
     /// Inserts notifications. A notification's place in the order of notifications is the time of

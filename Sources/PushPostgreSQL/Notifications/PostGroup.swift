@@ -39,6 +39,7 @@ struct PostGroup {
         let plan: PostPlan
         let payload: Data
         let alert: Data?
+        /// The named users who become recipients with the insertion of the post.
         let recipients: [GroupRecipient]
         /// The devices that get a push; `nil` if they are found page by page, or later.
         let devices: [GroupDevice]?
@@ -49,8 +50,6 @@ struct PostGroup {
         var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
 
         var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
-
-        var isScheduled: Bool { self.notification.options.sendAt != nil }
 
         var pushes: [(notification: NewNotification, device: GroupDevice)] {
             (self.devices ?? []).map { (self.notification, $0) }
@@ -99,6 +98,10 @@ struct PostGroup {
     private let devices: [Data: [GroupDevice]]
     /// How much the group adds to the stored notifications and bytes of each sender.
     private var added: [Int64: Usage] = [:]
+    /// Whether a stored post is for users whom it does not name. They become recipients after all
+    /// posts are inserted. So do the recipients of later posts: each user's change numbers are in
+    /// the order of the posts.
+    private var isWalking = false
 
     /// Reads the facts for the posts, and locks their rows.
     init(
@@ -170,7 +173,7 @@ struct PostGroup {
     /// post. Also `nil` for a direct post that turns out to be unsuitable: it has too many
     /// devices, or devices of users whom it does not name.
     private func devices(of post: NewNotification, _ member: PostRequest) -> [GroupDevice]? {
-        guard !self.isAlone || member.isDirect(post) else { return nil }
+        guard !self.isWalking, !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
         guard own.count <= AudienceWalk.page else { return nil }
@@ -186,20 +189,14 @@ struct PostGroup {
         self.facts.ids.insert(notification.id.rawValue)
         self.facts.usage[notification.sender, default: Usage()].add(payload)
         self.added[notification.sender, default: Usage()].add(payload)
-        let recipients = try plan.recipients.sorted().map { user -> GroupRecipient in
+        let named = try (self.isWalking ? [] : plan.recipients).sorted().map { user -> GroupRecipient in
             let change = try PostgreSQLStore.number(of: user, in: self.numbers)
             self.numbers[user] = change &+ 1
             let mac = self.store.sealing.rows.recipient(of: notification.id.rawValue, user: user)
             return (notification, user, change, mac)
         }
-        return Chosen(
-            place: place,
-            plan: plan,
-            payload: payload,
-            alert: alert,
-            recipients: recipients,
-            devices: devices
-        )
+        if notification.options.sendAt == nil, !notification.audience.isOfNames { self.isWalking = true }
+        return Chosen(place: place, plan: plan, payload: payload, alert: alert, recipients: named, devices: devices)
     }
 
     /// Records the reach of a post, also for its idempotency keys.
@@ -215,29 +212,28 @@ struct PostGroup {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
         let insertion = try Self.insertion(of: chosen, self.store.sealing)
-        let untaken = try Self.untakenInsertion(of: chosen)
-        let walked = chosen.filter { $0.devices == nil && !$0.isScheduled }
+        let statements = [insertion, try Self.untakenInsertion(of: chosen)].compactMap(\.self)
+        let walked = chosen.filter { $0.devices == nil && $0.notification.options.sendAt == nil }
         guard !walked.isEmpty else {
-            for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
+            for statement in statements { self.tx.queryLast(statement) }
             return []
         }
         let sequences: [Int64: Int64]
         do {
-            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
-            sequences = try WriteTransaction.numbers(rows)
+            sequences = try WriteTransaction.numbers(await self.tx.query(all: statements)[0])
         } catch let error as DatabaseError where error.isOvertaking {
             throw Overtaken()
         }
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
-            let enqueued = try await self.tx.enqueue(
-                PushTarget(post.plan.post, sequence: sequence),
-                besides: post.plan.recipients,
-                page: self.members[post.place].page ?? AudienceWalk.page,
-                now: post.notification.createdAt
-            )
-            made.append((post, enqueued))
+            let (target, now) = (PushTarget(post.notification, sequence: sequence), post.notification.createdAt)
+            var named = post.plan.recipients
+            if post.recipients.isEmpty {
+                named = try await self.tx.insertRecipients(users: named.sorted(), of: target, now: now)
+            }
+            let page = self.members[post.place].page ?? AudienceWalk.page
+            made.append((post, try await self.tx.enqueue(target, besides: named, page: page, now: now)))
         }
         return made
     }
@@ -252,10 +248,9 @@ struct PostGroup {
         var most: [Int64: Usage] = [:]
         for member in self.members {
             guard let bounds = member.bounds, let sender = member.posts.first?.sender else { continue }
-            let known = most[sender]
             most[sender] = Usage(
-                notifications: min(Int64(bounds.notifications), known?.notifications ?? .max),
-                bytes: min(Int64(bounds.bytes), known?.bytes ?? .max)
+                notifications: min(Int64(bounds.notifications), most[sender]?.notifications ?? .max),
+                bytes: min(Int64(bounds.bytes), most[sender]?.bytes ?? .max)
             )
         }
         self.tx.queryLast(try Self.adding(added, most: most))

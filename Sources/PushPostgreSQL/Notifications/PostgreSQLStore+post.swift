@@ -76,10 +76,8 @@ extension PostRequest: GroupMember {
 
     /// Whether a post goes now, and goes to exactly the devices of the users whom it names.
     func isDirect(_ post: NewNotification) -> Bool {
-        let audience = post.audience.audience
-        return self.page == nil && post.options.sendAt == nil && post.options.collapseID == nil
-            && audience.platforms == nil && !audience.expressions.isEmpty
-            && audience.usernames.count == audience.expressions.count
+        self.page == nil && post.options.sendAt == nil && post.options.collapseID == nil
+            && post.audience.audience.platforms == nil && post.audience.isOfNames
     }
 
     /// The requests with an idempotency key, each with the notification that it stores.

@@ -33,7 +33,9 @@ extension PostgreSQLStore {
         let visible = try await self.marks(Set(ids.map(\.rawValue)).sorted(), of: user.id, now: now)
             .filter { user.mayUse($0.app) }
         var read = Set(visible.filter { $0.mark == .read }.map(\.id))
-        let unread = visible.filter { $0.mark == .unread }.map(\.id)
+        var open = Set(visible.filter { $0.mark == .unread }.map(\.id))
+        // The changes get their numbers in the order of the request.
+        let unread = ids.map(\.rawValue).filter { open.remove($0) != nil }
         var changedApps: Set<AppName> = []
         if !unread.isEmpty {
             let marked = try await self.write { tx in

@@ -23,8 +23,7 @@ extension PostgreSQLStore {
             // The search continues below its start, since pushes with earlier due times may have
             // been inserted, although this is rare.
             if continuesBelow { due += try await find("<", limit: request.limit - due.count) }
-            // Pushes that became due at the same time are in the order of their notifications.
-            due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
+            due.sort { $0.precedes($1) }
             self.marks.endLease(
                 search,
                 first: due.count < request.limit ? nil : due.first?.dueAt,

@@ -132,7 +132,7 @@ struct PushSettlement: Sendable {
         case .retried(let due, let reason): self.return = Return(dueAt: due, reason: reason, attempts: self.attempts)
         case .away(let reason):
             self.away = (delivery.push.handle, delivery.user)
-            self.return = Return(dueAt: nil, reason: reason, attempts: self.attempts)
+            self.return = Return(dueAt: nil, reason: reason, attempts: self.attempts - 1)
         case .moved(let reason): self.return = Return(dueAt: now, reason: reason, attempts: self.attempts)
         case .released: self.return = Return(dueAt: now, reason: nil, attempts: self.attempts - 1)
         }

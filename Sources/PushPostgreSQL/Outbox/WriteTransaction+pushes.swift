@@ -136,13 +136,15 @@ extension WriteTransaction {
     /// A push that is being sent moves when it is retried. A push that is enqueued at the same
     /// time moves when it is leased.
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
-        try self.countMoves(try await self.query(Self.moveQueuedPushes, device, page, now.milliseconds))
+        let lanes = self.streamLanes.sorted()
+        return try self.countMoves(await self.query(Self.moveQueuedPushes, device, page, now.milliseconds, lanes))
     }
 
     /// Moves pushes to the present lanes (providers' queues) of their devices. This transaction
     /// has already locked these pushes.
     func move(_ pushes: [DuePush], now: Date) async throws {
-        _ = try self.countMoves(try await self.query(Self.movePushes, keys: pushes, now.milliseconds))
+        let rows = try await self.query(Self.movePushes, keys: pushes, now.milliseconds, self.streamLanes.sorted())
+        _ = try self.countMoves(rows)
     }
 
     private func countMoves(_ rows: some Collection<Row>) throws -> Int {
@@ -157,24 +159,30 @@ extension WriteTransaction {
     /// to sync) is in a lane of its own. The name of this lane is the device's lane with a suffix.
     static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
 
-    /// The SQL expression for a push's new lane. A look (a push that only tells a device to sync)
-    /// moves to the lane of looks that belongs to the device's new lane.
+    /// The SQL expression for a push's new lane. A look moves to the new lane's lane of looks.
     private static let newLane = """
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """
 
+    /// The expiry of a push whose device needs an event stream, but has none. If one is opened at
+    /// the same time, `isAnythingWaiting` finds the push afterwards.
+    private static let parking = """
+        (select n.expires_at from notification n where n.id = p.notification_id
+            and \(newLane) = any($4::text[]) and \(StreamHolder.ofPush) is null)
+        """
+
     /// Moves pushes, and makes them due now, at the time `$3`: the old provider's retry times do
-    /// not apply to the new provider.
+    /// not apply to the new provider. A push that needs a stream waits for it until its expiry.
     private static let movement = """
-        update push p set lane = m.new, due_at = $3, attempts = 0, owner = null,
-            reason = case when p.is_withdrawn then p.reason end
+        update push p set lane = m.new, due_at = coalesce(m.parked, $3), attempts = 0, owner = null,
+            reason = case when p.is_withdrawn then p.reason when m.parked > 0 then '\(PushReason.away)' end
         from m where \(DuePush.equal("p", "m"))
         returning m.old, m.new
         """
 
     static let moveQueuedPushes = """
         with m as (
-            select p.notification_id, p.device, p.lane as old, \(newLane) as new
+            select p.notification_id, p.device, p.lane as old, \(newLane) as new, \(parking) as parked
             from push p join device v on v.number = p.device
             where p.device = $1 and p.due_at is not null and p.owner is null and \(lane("p")) <> v.lane
             order by p.notification_id limit $2 for update of p)
@@ -183,7 +191,7 @@ extension WriteTransaction {
 
     static let movePushes = """
         with m as (
-            select p.notification_id, p.device, p.lane as old, \(newLane) as new
+            select p.notification_id, p.device, p.lane as old, \(newLane) as new, \(parking) as parked
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
             join push p on \(DuePush.equal("p", "k"))
             join device v on v.number = p.device and v.lane <> \(lane("p")))

@@ -50,13 +50,8 @@ extension DuePushRow {
 extension DueDelivery {
     /// The keys of a queue's due pushes, the oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
-        try db.all(
-            prepared: Self.due,
-            request.lane.description,
-            request.queue.rawValue,
-            now.milliseconds,
-            request.limit
-        ) {
+        let (lane, queue) = (request.lane.description, request.queue.rawValue)
+        return try db.all(prepared: Self.due, lane, queue, now.milliseconds, request.limit) {
             DuePush(notification: $0.integer(0), device: $0.integer(1))
         }
     }

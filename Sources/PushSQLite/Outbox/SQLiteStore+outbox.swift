@@ -6,15 +6,14 @@ internal import SQLite
 extension SQLiteStore {
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
         try await self.writer.write(.delivery) { [writer, pusher] db in
-            var leased: [LeasedDelivery] = []
             let (lane, interval) = (request.lane, request.interval)
             let leasing = Leasing(writer: writer, pusher: pusher, lane: lane, interval: interval, now: now)
-            for key in try DueDelivery.keys(db, request, now: now) {
-                guard var own = try leasing.lease(key, db) else { continue }
+            let leased = try DueDelivery.keys(db, request, now: now).compactMap { try leasing.lease($0, db) }
+            return try leased.sorted { $0.due.precedes($1.due) }.map { _, own in
+                var own = own
                 if request.countsUnread { own.push.unread = try Self.countUnread(own, db, now: now) }
-                leased.append(own)
+                return own
             }
-            return leased
         }
     }
 
@@ -29,7 +28,7 @@ extension SQLiteStore {
             guard try Self.isDue(push, in: lane, db, now: now) else { return nil }
             var leasing = Leasing(writer: writer, pusher: pusher, lane: lane, interval: interval, now: now)
             leasing.isProbe = true
-            return try leasing.lease(push, db)
+            return try leasing.lease(push, db)?.own
         }
     }
 
@@ -88,11 +87,11 @@ private struct Leasing {
     let alerts = OpenedAlerts()
 
     /// Marks a push as being sent (leases it); `nil` if the push must not be sent, or not yet.
-    func lease(_ key: DuePush, _ db: Database) throws -> LeasedDelivery? {
+    func lease(_ key: DuePush, _ db: Database) throws -> (due: DueDelivery, own: LeasedDelivery)? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
             let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.pusher.sealing, self.alerts)
-            return try due.flatMap { try self.lease($0, db) }
+            return try due.flatMap { due in try self.lease(due, db).map { (due.delivery, $0) } }
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must neither block the other rows nor make the next lease fail again.
             try self.settle(key, as: .failed, reason: PushReason.damaged, db)

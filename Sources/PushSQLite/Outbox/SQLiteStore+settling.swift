@@ -57,10 +57,10 @@ private struct Settling {
         case .away(let reason):
             // When the device connects, its waiting pushes become due. If it connects before this
             // push is stored as waiting, `isAnythingWaiting` finds the push afterwards.
-            try self.requeue(delivery, dueAt: delivery.state.expiresAt, reason: reason)
+            let state = delivery.state
+            try self.requeue(delivery, dueAt: state.expiresAt, reason: reason, attempts: state.attempts - 1)
         case .moved(let reason): try self.requeue(delivery, dueAt: self.now, reason: reason)
-        case .released:
-            try self.requeue(delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
+        case .released: try self.requeue(delivery, dueAt: self.now, reason: nil, attempts: delivery.state.attempts - 1)
         }
     }
 

@@ -15,6 +15,7 @@ package struct DeviceEnds: Sendable, Hashable {
     /// nobody registers under its id. A deleted claim leaves none, because no client registers
     /// with the id of a claim.
     package let claims: [Int64]
+    /// Records about the devices. In the audit, the record of the cause follows them.
     package let records: [AuditRecord]
 
     package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }

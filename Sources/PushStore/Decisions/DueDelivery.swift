@@ -56,6 +56,13 @@ package struct DueDelivery: Sendable {
         (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
     }
 
+    /// Whether this push is sent before `other`. Pushes that become due at the same time, for
+    /// example those of a batch, are sent in the order of their notifications.
+    package func precedes(_ other: DueDelivery) -> Bool {
+        (self.dueAt, self.sequence, self.key.notification, self.key.device)
+            < (other.dueAt, other.sequence, other.key.notification, other.key.device)
+    }
+
     /// Whether the push's address or alert is damaged. `false` if it is only encrypted with a key
     /// that this server lacks.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }

@@ -78,7 +78,8 @@ package protocol NotificationStore: PostStore {
 
     /// Marks notifications as read for a recipient, in one transaction. Returns the notifications
     /// that are now read; notifications that the user cannot see, or whose app the user may not
-    /// use, are left out. Also returns the apps of those that were unread before.
+    /// use, are left out. Also returns the apps of those that were unread before. The change
+    /// numbers are in the order of `ids`.
     func markRead(
         _ ids: [NotificationID],
         by user: User,
