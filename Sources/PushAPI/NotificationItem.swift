@@ -6,9 +6,12 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
     public let id: Int64
     /// The content: a string, or any other JSON value. `nil` if the answer leaves it out, as the
     /// answer to a post does.
-    public let payload: JSONValue?
+    ///
+    /// If the notification comes from the cache, each access reads the JSON of the payload.
+    public var payload: JSONValue? { self.content?.value }
+    var content: Content?
     /// Whether the recipient has marked the notification as read.
-    public let isRead: Bool
+    public internal(set) var isRead: Bool
     /// The time at which the server accepted the notification; `Date.distantPast` if the wire form
     /// lacks that time.
     public let createdAt: Date
@@ -28,7 +31,7 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         isReadOnce: Bool = false
     ) {
         self.id = id
-        self.payload = payload
+        self.content = payload.map(Content.value)
         self.isRead = isRead
         self.createdAt = createdAt
         self.expiresAt = expiresAt
@@ -42,7 +45,7 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)
-        self.payload = json["Payload"]
+        self.content = json["Payload"].map(Content.value)
         self.isRead = isRead
         self.createdAt = json["CreatedAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantPast
         self.expiresAt = json["ExpiresAt"]?.text.flatMap(Date.init(rfc3339:)) ?? .distantFuture
@@ -50,10 +53,15 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
     }
 
     /// The payload if it is a string that a person can read: `nil` for an end-to-end payload.
-    public var text: String? { self.isEndToEnd ? nil : self.payload?.text }
+    public var text: String? {
+        guard let text = self.payload?.text else { return nil }
+        return text.hasPrefix(Self.endToEnd) ? nil : text
+    }
 
     /// Whether the payload is encrypted for devices: the client's `openPayload` opens it.
-    public var isEndToEnd: Bool { self.payload?.text?.hasPrefix("sealpost-e2e.") == true }
+    public var isEndToEnd: Bool { self.payload?.text?.hasPrefix(Self.endToEnd) == true }
+
+    private static let endToEnd = "sealpost-e2e."
 
     /// Decodes the payload into a type of the app.
     ///
@@ -67,14 +75,14 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
         _ type: Value.Type,
         by decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
-        guard let payload else {
+        guard let content else {
             let context = DecodingError.Context(
                 codingPath: [],
                 debugDescription: "the notification has no payload here"
             )
             throw DecodingError.valueNotFound(type, context)
         }
-        return try decoder.decode(type, from: Data(payload.bytes))
+        return try decoder.decode(type, from: content.bytes)
     }
 
     /// The wire form. It begins with `Id`, `Payload` and `Read`, as in Microsoft's tutorial.

@@ -52,6 +52,44 @@ import Testing
         #expect(read.expiresAt == self.item.expiresAt)
     }
 
+    @Test(
+        arguments: [
+            nil, .null, .string("Grüße"), .string(#","Read":true"#), .string("sealpost-e2e.1.1.s.m.1.c.k"),
+            .array([.number(digits: "1.50"), .object([])]),
+            .object([.init("Payload", .bool(true)), .init("Payload", .null), .init("Read", .string("a"))]),
+        ] as [JSONValue?],
+        [false, true]
+    )
+    func storedNotificationIsReadBack(payload: JSONValue?, isReadOnce: Bool) throws {
+        let item = NotificationItem(
+            id: -7,
+            payload: payload,
+            isRead: true,
+            createdAt: Date(timeIntervalSince1970: 1_795_248_000),
+            expiresAt: self.item.expiresAt,
+            isReadOnce: isReadOnce
+        )
+        let stored = try #require(NotificationItem(stored: Data(item.json.bytes)))
+        #expect(stored == item)
+        #expect(stored.hashValue == item.hashValue)
+        #expect(stored.json == item.json)
+        #expect((stored.payload, stored.text, stored.isEndToEnd) == (payload, item.text, item.isEndToEnd))
+        #expect(stored.withoutPayload == item.withoutPayload)
+        #expect(stored.read(false).json == item.read(false).json)
+        guard let payload, let again = NotificationItem(stored: Data(item.json.bytes)) else { return }
+        #expect(stored == again)
+        #expect(stored != NotificationItem(stored: Data(self.item.json.bytes)))
+        if let text = payload.text { #expect(try stored.decode(String.self) == text) }
+    }
+
+    /// To read the payloads would take most of the time of a page of the inbox.
+    @Test func storedPayloadIsReadWhenItIsAskedFor() throws {
+        let text = String(decoding: self.item.json.bytes, as: UTF8.self).replacing(#""a \"b\"""#, with: "no JSON")
+        let item = try #require(NotificationItem(stored: Data(text.utf8)))
+        #expect((item.id, item.payload) == (7, nil))
+        #expect(NotificationItem(stored: Data(text.dropLast().utf8)) == nil)
+    }
+
     @Test func readOnceMemberIsTheLast() throws {
         #expect(try !#require(NotificationItem(self.item.json)).isReadOnce)
         let text = String(decoding: self.item.json.bytes, as: UTF8.self).dropLast() + #","ReadOnce":true}"#

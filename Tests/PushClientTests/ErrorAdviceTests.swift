@@ -87,7 +87,8 @@ import Testing
     @Test(arguments: [
         (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signIn),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.forbidden)), .refused),
-        (.pinningUnavailable, .unavailable), (.invalidServer, .unavailable),
+        (.pinningUnavailable, .unavailable), (.invalidServer, .app), (.insecureServer, .app),
+        (.noSignatureKeys, .app), (.notRegistered, .app),
         (.outboxFull, .offline), (.storage("full"), .storage), (.keyReplaced, .keyReplaced),
         (interference(.missingEcho), .captivePortal), (interference(.redirect), .captivePortal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),

@@ -43,8 +43,10 @@ extension PushClient {
         case storage
         /// Somebody has changed this device's end-to-end keys at the server.
         case keyReplaced
-        /// The app is set up in a way that cannot work on this device.
+        /// This device lacks something that the app needs.
         case unavailable
+        /// The app has a fault: it calls the client in a wrong order, or with a wrong address.
+        case app
 
         /// The advice for an error; `nil` for a call that was cancelled.
         public init?(for error: any Error) {
@@ -77,6 +79,7 @@ extension PushClient {
             case .storage: "This device cannot store messages. Make some room, then try again."
             case .keyReplaced: "Somebody has changed the keys of this device at our server. Tell our support."
             case .unavailable: "This app cannot do this here. It needs an update."
+            case .app: "This app has a fault. Tell our support."
             }
         }
 
@@ -90,8 +93,8 @@ extension PushClient {
             case .outboxFull: self = .offline
             case .storage: self = .storage
             case .keyReplaced: self = .keyReplaced
-            case .notRegistered, .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys:
-                self = .unavailable
+            case .pinningUnavailable: self = .unavailable
+            case .notRegistered, .invalidServer, .insecureServer, .noSignatureKeys: self = .app
             }
         }
 

@@ -43,26 +43,9 @@ struct CachedItem: Sendable, Hashable {
 
     private init(_ reader: inout ByteReader) throws {
         let (date, tag) = (try reader.date(), try reader.optional { try $0.text() })
-        guard let item = NotificationItem(try JSONValue(reading: reader.data())) else { throw ByteReader.Malformed() }
+        guard let item = NotificationItem(stored: try reader.data()) else { throw ByteReader.Malformed() }
         let order = reader.isAtEnd ? nil : Int64(bitPattern: try reader.number())
         self.init(item, tag: tag, date: date, order: order)
-    }
-}
-
-extension NotificationItem {
-    func read(_ isRead: Bool) -> NotificationItem { self.with(payload: self.payload, isRead: isRead) }
-
-    var withoutPayload: NotificationItem { self.with(payload: nil, isRead: self.isRead) }
-
-    private func with(payload: JSONValue?, isRead: Bool) -> NotificationItem {
-        NotificationItem(
-            id: self.id,
-            payload: payload,
-            isRead: isRead,
-            createdAt: self.createdAt,
-            expiresAt: self.expiresAt,
-            isReadOnce: self.isReadOnce
-        )
     }
 }
 

@@ -41,7 +41,7 @@ public final class Device {
         return new Device(id, text(json, "Platform"), text(json, "Handle"), topics, text(json, "RetiredAt") != null, text(json, "Key"));
     }
 
-    private static @Nullable String text(Json json, String name) {
+    static @Nullable String text(Json json, String name) {
         Json member = json.get(name);
         return member == null ? null : member.string();
     }

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -105,16 +106,14 @@ public final class Devices {
         client.api.call(request, deadline);
     }
 
-    /**
-     * Sends a test push to this device, and waits for the provider's answer. Returns the server's
-     * answer, with {@code State} and {@code Reason}.
-     */
-    public Json testPush() throws PushClientException {
+    /** Sends a test push to this device, and waits for the provider's answer. */
+    public TestPush testPush() throws PushClientException {
         Request request = new Request("POST", Paths.test(own()));
         request.isRepeatable = false;
         Answer answer = client.api.call(request, client.options.deadline());
-        if (answer.json == null) throw answer.unexpected("the outcome of a test push");
-        return answer.json;
+        String state = answer.json == null ? null : Device.text(answer.json, "State");
+        if (state == null) throw answer.unexpected("the outcome of a test push");
+        return new TestPush(state, Device.text(answer.json, "Reason"));
     }
 
     /**
@@ -132,5 +131,27 @@ public final class Devices {
         String id = client.account.read().index.registration;
         if (id == null) throw PushClientException.notRegistered();
         return id;
+    }
+
+    /** The provider's answer to a test push. */
+    public static final class TestPush {
+        private final String state;
+        private final @Nullable String reason;
+
+        /** Creates an answer, for tests. */
+        public TestPush(String state, @Nullable String reason) {
+            this.state = state;
+            this.reason = reason;
+        }
+
+        /** {@code accepted}, {@code queued} or {@code failed}. */
+        public String state() {
+            return state;
+        }
+
+        /** The provider's reason for the state, in the provider's words; null if it gave none. */
+        public @Nullable String reason() {
+            return reason;
+        }
     }
 }

@@ -93,6 +93,11 @@ final class Exchange implements Callable<RawAnswer> {
             String name = connection.getHeaderFieldKey(index);
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
+        String length = answer.field("content-length");
+        if (length != null && !length.matches("[0-9]+(, *[0-9]+)*")) {
+            connection.disconnect();
+            throw new IOException("the answer's Content-Length is not a number");
+        }
         if (isEchoed(connection)) {
             readBody(connection, answer);
         } else {

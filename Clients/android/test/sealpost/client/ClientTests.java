@@ -1293,7 +1293,8 @@ public final class ClientTests {
             server.log.clear();
             client.devices().joinTopic("news of/today");
             client.devices().leaveTopic("news");
-            Check.equal(client.devices().testPush().get("State").string(), "accepted", "the test push");
+            Devices.TestPush test = client.devices().testPush();
+            Check.equal(test.state() + test.reason(), "acceptednull", "the test push");
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");

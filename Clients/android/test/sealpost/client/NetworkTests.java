@@ -76,6 +76,21 @@ public final class NetworkTests {
         }
     }
 
+    /** The other clients' platforms refuse such a head themselves. */
+    public static void anAnswerWithAnUnreadableHeadIsNoAnswer() throws Exception {
+        for (String length : new String[] {"-5", "2x", "+2", ""}) {
+            for (String echo : new String[] {"", "X-"}) {
+                RawServer.Answers answer = head -> RawServer.echoed(head, 200, "{}")
+                        .replace("Content-Length: 2", "Content-Length: " + length).replace("MyToken", echo + "MyToken");
+                try (RawServer server = new RawServer(answer);
+                        TestFolder folder = new TestFolder()) {
+                    PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
+                    Check.that(error.getMessage().contains("Content-Length"), length + ": " + error.getMessage());
+                }
+            }
+        }
+    }
+
     public static void aPortalsPageMayEndWithTheConnection() throws Exception {
         for (String answer : new String[] {"200 OK\r\n\r\n<html>", "302 Found\r\nLocation: http://portal.example/\r\n\r\n"}) {
             try (RawServer server = new RawServer(head -> "HTTP/1.0 " + answer);
