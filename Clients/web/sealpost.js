@@ -1942,7 +1942,7 @@ export class PushClient {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController();
+  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -1950,8 +1950,8 @@ export class PushClient {
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
     /**
-     * The name of the signed-in account, or null. After a sign-out in another tab it is null once a
-     * call, or `events`, has thrown `signedOut`.
+     * The name of the signed-in account, or null. After a sign-out in another tab it is null at once
+     * while `events` or `updates` is read, else once a call has thrown `signedOut`.
      */
     this.account = null;
   }
@@ -2258,6 +2258,7 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
+    this.#ended = draft.head.epoch;
     const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
@@ -2272,9 +2273,26 @@ export class PushClient {
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
+    this.#endEvents();
+    return ending;
+  }
+
+  #endEvents() {
     this.#sessionEnd.abort();
     this.#sessionEnd = new AbortController();
-    return ending;
+  }
+
+  /** Opens a channel of the tabs, on which this client learns that another tab has ended its session. */
+  #listen(ring = () => {}) {
+    const channel = new BroadcastChannel(this.#channelName);
+    channel.onmessage = ({data: {ended}}) => {
+      if (ended === this.#epoch) {
+        this.account = null;
+        this.#endEvents();
+      }
+      ring();
+    };
+    return channel;
   }
 
   // MARK: Stored state
@@ -2383,17 +2401,19 @@ export class PushClient {
    * `signal` is aborted.
    */
   async *updates({mark, signal} = {}) {
-    const channel = new BroadcastChannel(this.#channelName);
     let ring = () => {}, isRung = false;
-    channel.onmessage = () => { isRung = true; ring(); };
-    const end = () => ring();
+    const channel = this.#listen(() => { isRung = true; ring(); }), end = () => ring();
     signal?.addEventListener('abort', end);
     try {
+      let {account} = this;
       mark ??= (await this.changes()).mark;
       while (!signal?.aborted) {
         const changes = await this.changes(mark);
-        if (changes.isEverything || changes.mark !== mark) yield changes;
-        mark = changes.mark;
+        // The news of a sign-out in another tab may come after its change.
+        if (changes.isEverything || changes.mark !== mark || this.account !== account) {
+          [mark, account] = [changes.mark, this.account];
+          yield changes;
+        }
         if (changes.hasMore) continue;
         if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
         isRung = false;
@@ -3320,6 +3340,7 @@ export class PushClient {
       end.abort();
     };
     session.addEventListener('abort', leave);
+    const sessions = this.#listen();
     // A tab with the lock but without a network is silent for up to a minute between two attempts.
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
@@ -3343,6 +3364,7 @@ export class PushClient {
       session.removeEventListener('abort', leave);
       end.abort();
       channel.close();
+      sessions.close();
     }
   }
 
@@ -3659,7 +3681,7 @@ export class PushClient {
   #announce() {
     if (typeof BroadcastChannel === 'undefined') return;
     this.#channel ??= new BroadcastChannel(this.#channelName);
-    this.#channel.postMessage('changed');
+    this.#channel.postMessage({ended: this.#ended});
   }
 
   /** Closes the database; calls fail from then on. */

@@ -1067,6 +1067,28 @@ for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
   });
 }
 
+for (const [name, end] of [['a sign-out', push => push.signOut()], ['a sign-in of another user', push => push.useToken('spt_bob', {account: 'bob'})]]) {
+  test(`${name} in a tab that does not read the stream ends the events of all tabs at once`, {timeout: 10_000}, async t => {
+    const {server, streams, tabs: all, until} = await tabs(t, 3), [, {push}] = all;
+    server.tokens.add('spt_bob');
+    await until(() => streams.length === 1);
+    const endings = all.map(({ended}) => assert.rejects(ended, {code: 'signedOut'}));
+    await end(push);
+    await Promise.all(endings);
+    assert.deepEqual([all[0].push.account, all[2].push.account], [null, null]);
+  });
+
+  test(`${name} in another tab ends the account for those who read updates`, {timeout: 10_000}, async t => {
+    const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
+    server.tokens.add('spt_bob');
+    const updates = other.updates();
+    await Promise.all([end(push), (async () => {
+      while (other.account !== null) await updates.next();
+    })()]);
+    await updates.return();
+  });
+}
+
 test('a tab that is suspended with the lock loses it', async t => {
   let isStolen = false;
   const prepare = locks => { locks.request('sealpost  events', {}, () => new Promise(() => {})).catch(() => { isStolen = true; }); };
