@@ -3261,18 +3261,20 @@ export class PushClient {
   /**
    * Syncs, closes the shown notifications that are no longer unread, and sets the badge. Such
    * notifications were read or dismissed on another device or recalled, or have expired. The
-   * notification with the id `kept` stays.
+   * notification with the id `kept` stays. Returns the reason if the sync has failed; otherwise null.
    */
   async closeSeen(kept = null) {
     // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
-    if (!(await this.sync({limit: 0})).isFresh) return;
+    const {failure} = await this.sync({limit: 0});
+    if (failure) return failure;
     const unread = new Set(await this.#unread());
     for (const shown of listed) {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
     globalThis.navigator?.setAppBadge?.(unread.size)?.catch(() => {});
+    return null;
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
@@ -3292,11 +3294,12 @@ export class PushClient {
    * Notifications as they arrive, without Web Push: over server-sent events, for as long as the
    * page is open.
    *
-   * Yields each notification as `{id, item}`; `item` is null if the notification could not be
-   * fetched or is gone. The inbox and `updates` have these notifications, too. The client
-   * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
-   * `register`, which ends the stream's registration. Throws `signedOut` when the user signs out,
-   * and `keyReplaced` as `registerIfNeeded` does.
+   * Yields each notification as `{id, item}`; `item` is null if the notification is gone, or if
+   * another device has made a change. The inbox and `updates` have these notifications, too. If a
+   * notification cannot be fetched, it comes after the next sync. The client reconnects with
+   * growing delays until `signal` is aborted. Abort the signal before you call `register`, which
+   * ends the stream's registration. Throws `signedOut` when the user signs out, and `keyReplaced`
+   * as `registerIfNeeded` does.
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
@@ -3373,13 +3376,14 @@ export class PushClient {
    * new notification arrive.
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
-   * registration has no pushes of earlier notifications, so those come from a sync. This tab does
-   * not know whether the tab that read before had the same registration. After
-   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause, and
-   * the next stream opens at once.
+   * registration has no pushes of earlier notifications, so those come from a sync. So do
+   * notifications that could not be fetched: the client opens the next stream after a pause. This
+   * tab does not know whether the tab that read before had the same registration. After
+   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause,
+   * and the next stream opens at once.
    */
   async *#streams(place, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
+    let device = null, pause = 0, used = null, isTriedAgain = false, mayMiss = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
@@ -3389,23 +3393,24 @@ export class PushClient {
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
         for await (const {id} of this.#stream(device, place().last, {signal, renewal, silence})) {
-          pause = 0;
-          isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
-          if (!isOpen) await this.closeSeen();
+          if (!isOpen) await this.#synced();
           isOpen = true;
-          const {change} = place(), missed = isNewDevice && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
-          isNewDevice = false;
+          const {change} = place(), missed = mayMiss && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
           for (const {item} of missed) {
             synced.add(item.id);
-            yield {id: item.id, item: await this.#arrived(item.id)};
+            yield {id: item.id, item: await this.cachedNotification(item.id)};
           }
+          mayMiss = true;
           const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
+          mayMiss = false;
           yield {...event, change: (await this.#store.head()).change};
+          pause = 0;
+          isTriedAgain = false;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) [device, isNewDevice] = [null, true];
+        if (error.problem?.status === 404) [device, mayMiss] = [null, true];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
@@ -3414,7 +3419,7 @@ export class PushClient {
         const timer = setTimeout(done, Math.max(2000, pause));
         for (const end of [signal, renewal]) end.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
-      if (renewal.aborted) [device, isNewDevice, pause] = [null, true, 0];
+      if (renewal.aborted) [device, mayMiss, pause] = [null, true, 0];
     }
   }
 
@@ -3433,14 +3438,15 @@ export class PushClient {
    * device has made a change.
    */
   async #arrived(id) {
-    try {
-      const item = await this.preview(id);
-      if (!item) await this.closeSeen();
-      return item;
-    } catch (error) {
-      if (!error.allowsCached) throw error;
-      return null;
-    }
+    const item = await this.preview(id);
+    if (!item) await this.#synced();
+    return item;
+  }
+
+  /** Calls `closeSeen`, and throws the reason if its sync has failed. */
+  async #synced() {
+    const failure = await this.closeSeen();
+    if (failure) throw failure;
   }
 
   /**

@@ -822,6 +822,34 @@ test("events end when the user signs out, and the next user's events register a 
   assert.equal((await next).done, true);
 });
 
+for (const [name, fail] of Object.entries({
+  'an error of a load balancer': () => new Response('<html>', {status: 503}),
+  'the page of a captive portal': () => new Response('<html>', {status: 200}),
+  'a truncated answer': async response => new Response((await response.text()).slice(1), {headers: response.headers}),
+})) {
+  test(`events yield a notification once after ${name}, although the server does not repeat its push`, {timeout: 20_000}, async t => {
+    const {server, tabs: [tab, other], until, send, streams} = await tabs(t, 2), {after} = server;
+    await until(() => streams.length === 1);
+    const one = send('one');
+    await until(() => tab.told.length === 1 && other.told.length === 1);
+    // The fetch of the push fails, and the first sync after it.
+    server.after = (response, request) => request.path === '/api/notifications' ? fail(response) : after(response, request);
+    const two = send('two');
+    await until(() => streams.length === 2);
+    streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+    await until(() => streams.length === 3);
+    server.after = after;
+    streams[2].controller.enqueue(new TextEncoder().encode(`id: ${two}\ndata: {"secureId":"${two}"}\n\n`));
+    const three = send('three'), wanted = [[one, 'one'], [two, 'two'], [three, 'three']];
+    await until(() => tab.told.length === 3 && other.told.length === 3);
+    assert.deepEqual([tab.told, other.told, ids((await tab.push.cachedInbox()).notifications)], [wanted, wanted, [one, two, three]]);
+    for (const {end, ended} of [tab, other]) {
+      end.abort();
+      await ended;
+    }
+  });
+}
+
 test("events go on with a new token of the app's provider after the server refuses the token", async t => {
   const server = new FakeServer(), one = server.post('one'), end = new AbortController(), asked = [];
   const push = await clientOf(t, server, {token: () => { server.tokens.add('spt_renewed'); return 'spt_renewed'; }});
