@@ -862,6 +862,14 @@ class Conversation {
     return Date.now() + this.timeout * 1000 * part;
   }
 
+  /**
+   * Calls `end` at the deadline of a request. `lateAt` is the time of the last request that had no
+   * answer by then.
+   */
+  atDeadline(deadline, end) {
+    return setTimeout(() => { this.lateAt = Date.now(); end(); }, Math.max(0, deadline - Date.now()));
+  }
+
   /** The server's answer if it is a success or 304; throws the server's refusal otherwise. */
   async call(method, path, options) {
     return success(await this.ask(method, path, options));
@@ -885,8 +893,7 @@ class Conversation {
 
   async askOnce(method, path, {query = [], body, condition = null, key, authorization, account = null, deadline, isLast}) {
     const request = {method, path, query: queryOf(query), token: this.makeToken(), nonce: randomNonce(), condition};
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    const limit = new AbortController(), timer = this.atDeadline(deadline, () => limit.abort());
     try {
       const response = await this.send(request, {body, key, authorization, account, signal: limit.signal, isLast});
       const answer = headOf(response);
@@ -956,7 +963,7 @@ class Conversation {
    * of `MyToken`.
    */
   async postForToken(url, account, deadline) {
-    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    const limit = new AbortController(), timer = this.atDeadline(deadline, () => limit.abort());
     try {
       const response = await this.fetch(url, {
         method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({Account: account}), signal: limit.signal,
@@ -999,20 +1006,18 @@ class Conversation {
 
 /**
  * The value of a promise; throws an error with the given code at the deadline, since a promise may
- * never settle.
+ * never settle. `code` may be a function that returns the code.
  */
 async function within(deadline, promise, message, code = 'offline') {
   let timer;
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new PushClientError(code, message)), Math.max(0, deadline - Date.now())); });
+  const fails = fail => fail(new PushClientError(typeof code === 'function' ? code() : code, message));
+  const late = new Promise((_, fail) => { timer = setTimeout(fails, Math.max(0, deadline - Date.now()), fail); });
   try {
     return await Promise.race([promise, late]);
   } finally {
     clearTimeout(timer);
   }
 }
-
-/** The value of the promise of a call that begins now. The call and all its parts end after `timeout` seconds. */
-const inTime = (timeout, promise) => within(Date.now() + timeout * 1000, promise, 'The browser has not answered in time.', 'storage');
 
 const offline = (message, details) => new PushClientError('offline', message, details);
 
@@ -1916,7 +1921,7 @@ export class PushClient {
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
-    await inTime(settings.timeout, push.#begin());
+    await push.#inTime(push.#begin());
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
     push.finishSignOuts().catch(error => console.warn(error));
     return push;
@@ -1931,7 +1936,7 @@ export class PushClient {
     const stored = await store.get('settings');
     if (!stored) return null;
     const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
-    await inTime(push.#settings.timeout, push.#begin());
+    await push.#inTime(push.#begin());
     return push;
   }
 
@@ -1950,8 +1955,8 @@ export class PushClient {
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
     /**
-     * The name of the signed-in account, or null. After a sign-out in another tab it is null at once
-     * while `events` or `updates` is read, else once a call has thrown `signedOut`.
+     * The name of the signed-in account, or null. After a sign-out in another tab it is null at
+     * once while `events` or `updates` is read, else once a call has thrown `signedOut`.
      */
     this.account = null;
   }
@@ -2282,7 +2287,10 @@ export class PushClient {
     this.#sessionEnd = new AbortController();
   }
 
-  /** Opens a channel of the tabs, on which this client learns that another tab has ended its session. */
+  /**
+   * Opens a channel of the tabs, on which this client learns that another tab has ended its
+   * session.
+   */
   #listen(ring = () => {}) {
     const channel = new BroadcastChannel(this.#channelName);
     channel.onmessage = ({data: {ended}}) => {
@@ -2840,7 +2848,7 @@ export class PushClient {
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
-    return inTime(this.#settings.timeout, this.#registerAllowed(tags, this.#api.deadline()));
+    return this.#inTime(this.#registerAllowed(tags, this.#api.deadline()));
   }
 
   async #registerAllowed(tags, deadline) {
@@ -3261,7 +3269,8 @@ export class PushClient {
   /**
    * Syncs, closes the shown notifications that are no longer unread, and sets the badge. Such
    * notifications were read or dismissed on another device or recalled, or have expired. The
-   * notification with the id `kept` stays. Returns the reason if the sync has failed; otherwise null.
+   * notification with the id `kept` stays. Returns the reason if the sync has failed; otherwise
+   * null.
    */
   async closeSeen(kept = null) {
     // The notifications are listed before the sync, so that the sync knows all of them.
@@ -3379,8 +3388,8 @@ export class PushClient {
    * registration has no pushes of earlier notifications, so those come from a sync. So do
    * notifications that could not be fetched: the client opens the next stream after a pause. This
    * tab does not know whether the tab that read before had the same registration. After
-   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause,
-   * and the next stream opens at once.
+   * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause, and
+   * the next stream opens at once.
    */
   async *#streams(place, signal, silence) {
     let device = null, pause = 0, used = null, isTriedAgain = false, mayMiss = true;
@@ -3695,13 +3704,25 @@ export class PushClient {
     this.#channel?.close();
     this.#store.close();
   }
-}
 
-/** The functions that wait for the user or for changes, and those that limit themselves. */
-const UNLIMITED = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
-for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(PushClient.prototype))) {
-  if (!call || UNLIMITED.includes(name)) continue;
-  PushClient.prototype[name] = function (...given) { return inTime(this.settings.timeout, call.apply(this, given)); };
+  /**
+   * The value of the promise of a call that begins now. The call and all its parts end after
+   * `timeout` seconds. The error is `offline` if a request had no answer by its deadline: the
+   * timers of a hidden page fire together, and leave the browser no time after the request.
+   */
+  #inTime(promise) {
+    const start = Date.now(), code = () => this.#api?.lateAt >= start ? 'offline' : 'storage';
+    return within(start + this.#settings.timeout * 1000, promise, 'The call has not ended in time.', code);
+  }
+
+  static {
+    // The functions that wait for the user or for changes, and those that limit themselves.
+    const unlimited = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
+    for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(this.prototype))) {
+      if (!call || unlimited.includes(name)) continue;
+      this.prototype[name] = function (...given) { return this.#inTime(call.apply(this, given)); };
+    }
+  }
 }
 
 async function storeOf({store, name, timeout = DEFAULTS.timeout}) {

@@ -1595,23 +1595,26 @@ test('a transaction without an event ends at the end of its connection, or at it
   await assert.rejects(syncing, {code: 'signedOut'});
 });
 
-test('the deadline of a call also ends its wait for the database', {timeout: 10_000}, async t => {
-  const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
-  let isAsked = false, isRead = false;
-  server.before = ({signal}) => new Promise((_, fail) => {
-    isAsked = true;
-    signal.addEventListener('abort', () => fail(signal.reason));
+for (const [code, name, at] of [['storage', 'answers late', 6000], ['offline', 'does not answer', 7000]]) {
+  test(`the deadline of a call also ends its wait for the database, with ${code} if the server ${name}`, {timeout: 10_000}, async t => {
+    const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
+    let isAsked = false, isRead = false;
+    server.before = ({signal}) => new Promise((done, fail) => {
+      isAsked = true;
+      if (code === 'storage') setTimeout(done, at);
+      signal.addEventListener('abort', () => fail(signal.reason));
+    });
+    t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+    const syncing = assert.rejects(push.sync(), {code});
+    await until(() => isAsked);
+    Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
+    // The request ends, and the client reads the cached inbox.
+    t.mock.timers.tick(at);
+    await until(() => isRead);
+    t.mock.timers.tick(8000 - at);
+    await syncing;
   });
-  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
-  const syncing = assert.rejects(push.sync(), {code: 'storage'});
-  await until(() => isAsked);
-  Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
-  // The requests end, and the client reads the cached inbox.
-  t.mock.timers.tick(7000);
-  await until(() => isRead);
-  t.mock.timers.tick(1000);
-  await syncing;
-});
+}
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;
