@@ -2948,7 +2948,7 @@ export class PushClient {
   }
 
   async #ownDevice() {
-    return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'This device is not registered.'); })();
+    return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'Call `register` first. The device of an event stream has no topics and no test pushes.'); })();
   }
 
   /** The server's list of the account's devices, in JSON. */

@@ -1384,7 +1384,7 @@ test('topics, a test push, a code and a new password', async t => {
   await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
   await push.signInWithCode('the code');
   assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
-  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app'});
+  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app', message: /^Call `register` first/});
   const device = await push.register({tags: ['news']});
   server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
   await push.joinTopic('weather:Berlin');
