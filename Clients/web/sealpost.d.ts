@@ -284,9 +284,9 @@ export class PushClient {
   dismiss(id: number): Promise<boolean>;
   /**
    * Syncs, closes the shown notifications that are no longer unread, except the one with the id
-   * `kept`, and sets the badge.
+   * `kept`, and sets the badge. The result is the reason if the sync has failed; otherwise null.
    */
-  closeSeen(kept?: number | null): Promise<void>;
+  closeSeen(kept?: number | null): Promise<PushClientError | null>;
   /**
    * Sends any JSON value to the account's own devices; returns the notification's id, or null if
    * the message waits in the outbox.

@@ -862,6 +862,14 @@ class Conversation {
     return Date.now() + this.timeout * 1000 * part;
   }
 
+  /**
+   * Calls `end` at the deadline of a request. `lateAt` is the time of the last request that had no
+   * answer by then.
+   */
+  atDeadline(deadline, end) {
+    return setTimeout(() => { this.lateAt = Date.now(); end(); }, Math.max(0, deadline - Date.now()));
+  }
+
   /** The server's answer if it is a success or 304; throws the server's refusal otherwise. */
   async call(method, path, options) {
     return success(await this.ask(method, path, options));
@@ -885,8 +893,7 @@ class Conversation {
 
   async askOnce(method, path, {query = [], body, condition = null, key, authorization, account = null, deadline, isLast}) {
     const request = {method, path, query: queryOf(query), token: this.makeToken(), nonce: randomNonce(), condition};
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    const limit = new AbortController(), timer = this.atDeadline(deadline, () => limit.abort());
     try {
       const response = await this.send(request, {body, key, authorization, account, signal: limit.signal, isLast});
       const answer = headOf(response);
@@ -956,7 +963,7 @@ class Conversation {
    * of `MyToken`.
    */
   async postForToken(url, account, deadline) {
-    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    const limit = new AbortController(), timer = this.atDeadline(deadline, () => limit.abort());
     try {
       const response = await this.fetch(url, {
         method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({Account: account}), signal: limit.signal,
@@ -999,20 +1006,18 @@ class Conversation {
 
 /**
  * The value of a promise; throws an error with the given code at the deadline, since a promise may
- * never settle.
+ * never settle. `code` may be a function that returns the code.
  */
 async function within(deadline, promise, message, code = 'offline') {
   let timer;
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new PushClientError(code, message)), Math.max(0, deadline - Date.now())); });
+  const fails = fail => fail(new PushClientError(typeof code === 'function' ? code() : code, message));
+  const late = new Promise((_, fail) => { timer = setTimeout(fails, Math.max(0, deadline - Date.now()), fail); });
   try {
     return await Promise.race([promise, late]);
   } finally {
     clearTimeout(timer);
   }
 }
-
-/** The value of the promise of a call that begins now. The call and all its parts end after `timeout` seconds. */
-const inTime = (timeout, promise) => within(Date.now() + timeout * 1000, promise, 'The browser has not answered in time.', 'storage');
 
 const offline = (message, details) => new PushClientError('offline', message, details);
 
@@ -1916,7 +1921,7 @@ export class PushClient {
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
-    await inTime(settings.timeout, push.#begin());
+    await push.#inTime(push.#begin());
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
     push.finishSignOuts().catch(error => console.warn(error));
     return push;
@@ -1931,7 +1936,7 @@ export class PushClient {
     const stored = await store.get('settings');
     if (!stored) return null;
     const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
-    await inTime(push.#settings.timeout, push.#begin());
+    await push.#inTime(push.#begin());
     return push;
   }
 
@@ -1942,7 +1947,7 @@ export class PushClient {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController();
+  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -1950,8 +1955,8 @@ export class PushClient {
     this.#store = store;
     this.#channelName = `sealpost ${settings.name}`;
     /**
-     * The name of the signed-in account, or null. After a sign-out in another tab it is null once a
-     * call, or `events`, has thrown `signedOut`.
+     * The name of the signed-in account, or null. After a sign-out in another tab it is null at
+     * once while `events` or `updates` is read, else once a call has thrown `signedOut`.
      */
     this.account = null;
   }
@@ -2258,6 +2263,7 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
+    this.#ended = draft.head.epoch;
     const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
@@ -2272,9 +2278,29 @@ export class PushClient {
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
+    this.#endEvents();
+    return ending;
+  }
+
+  #endEvents() {
     this.#sessionEnd.abort();
     this.#sessionEnd = new AbortController();
-    return ending;
+  }
+
+  /**
+   * Opens a channel of the tabs, on which this client learns that another tab has ended its
+   * session.
+   */
+  #listen(ring = () => {}) {
+    const channel = new BroadcastChannel(this.#channelName);
+    channel.onmessage = ({data: {ended}}) => {
+      if (ended === this.#epoch) {
+        this.account = null;
+        this.#endEvents();
+      }
+      ring();
+    };
+    return channel;
   }
 
   // MARK: Stored state
@@ -2383,17 +2409,19 @@ export class PushClient {
    * `signal` is aborted.
    */
   async *updates({mark, signal} = {}) {
-    const channel = new BroadcastChannel(this.#channelName);
     let ring = () => {}, isRung = false;
-    channel.onmessage = () => { isRung = true; ring(); };
-    const end = () => ring();
+    const channel = this.#listen(() => { isRung = true; ring(); }), end = () => ring();
     signal?.addEventListener('abort', end);
     try {
+      let {account} = this;
       mark ??= (await this.changes()).mark;
       while (!signal?.aborted) {
         const changes = await this.changes(mark);
-        if (changes.isEverything || changes.mark !== mark) yield changes;
-        mark = changes.mark;
+        // The news of a sign-out in another tab may come after its change.
+        if (changes.isEverything || changes.mark !== mark || this.account !== account) {
+          [mark, account] = [changes.mark, this.account];
+          yield changes;
+        }
         if (changes.hasMore) continue;
         if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
         isRung = false;
@@ -2820,7 +2848,7 @@ export class PushClient {
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
     // The deadline begins only after the user's answer.
-    return inTime(this.#settings.timeout, this.#registerAllowed(tags, this.#api.deadline()));
+    return this.#inTime(this.#registerAllowed(tags, this.#api.deadline()));
   }
 
   async #registerAllowed(tags, deadline) {
@@ -2920,7 +2948,7 @@ export class PushClient {
   }
 
   async #ownDevice() {
-    return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'This device is not registered.'); })();
+    return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'Call `register` first. The device of an event stream has no topics and no test pushes.'); })();
   }
 
   /** The server's list of the account's devices, in JSON. */
@@ -3241,18 +3269,21 @@ export class PushClient {
   /**
    * Syncs, closes the shown notifications that are no longer unread, and sets the badge. Such
    * notifications were read or dismissed on another device or recalled, or have expired. The
-   * notification with the id `kept` stays.
+   * notification with the id `kept` stays. Returns the reason if the sync has failed; otherwise
+   * null.
    */
   async closeSeen(kept = null) {
     // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
-    if (!(await this.sync({limit: 0})).isFresh) return;
+    const {failure} = await this.sync({limit: 0});
+    if (failure) return failure;
     const unread = new Set(await this.#unread());
     for (const shown of listed) {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
     globalThis.navigator?.setAppBadge?.(unread.size)?.catch(() => {});
+    return null;
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
@@ -3272,11 +3303,12 @@ export class PushClient {
    * Notifications as they arrive, without Web Push: over server-sent events, for as long as the
    * page is open.
    *
-   * Yields each notification as `{id, item}`; `item` is null if the notification could not be
-   * fetched or is gone. The inbox and `updates` have these notifications, too. The client
-   * reconnects with growing delays until `signal` is aborted. Abort the signal before you call
-   * `register`, which ends the stream's registration. Throws `signedOut` when the user signs out,
-   * and `keyReplaced` as `registerIfNeeded` does.
+   * Yields each notification as `{id, item}`; `item` is null if the notification is gone, or if
+   * another device has made a change. The inbox and `updates` have these notifications, too. If a
+   * notification cannot be fetched, it comes after the next sync. The client reconnects with
+   * growing delays until `signal` is aborted. Abort the signal before you call `register`, which
+   * ends the stream's registration. Throws `signedOut` when the user signs out, and `keyReplaced`
+   * as `registerIfNeeded` does.
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
@@ -3320,6 +3352,7 @@ export class PushClient {
       end.abort();
     };
     session.addEventListener('abort', leave);
+    const sessions = this.#listen();
     // A tab with the lock but without a network is silent for up to a minute between two attempts.
     const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
@@ -3343,6 +3376,7 @@ export class PushClient {
       session.removeEventListener('abort', leave);
       end.abort();
       channel.close();
+      sessions.close();
     }
   }
 
@@ -3351,13 +3385,14 @@ export class PushClient {
    * new notification arrive.
    *
    * The end of a session, as after `changePassword`, ends the stream's registration. A new
-   * registration has no pushes of earlier notifications, so those come from a sync. This tab does
-   * not know whether the tab that read before had the same registration. After
+   * registration has no pushes of earlier notifications, so those come from a sync. So do
+   * notifications that could not be fetched: the client opens the next stream after a pause. This
+   * tab does not know whether the tab that read before had the same registration. After
    * `changePassword` in any tab, the signal `renewal` of `place` ends the stream or the pause, and
    * the next stream opens at once.
    */
   async *#streams(place, signal, silence) {
-    let device = null, pause = 0, used = null, isTriedAgain = false, isNewDevice = true;
+    let device = null, pause = 0, used = null, isTriedAgain = false, mayMiss = true;
     // The ids of notifications that came from a sync, in case their pushes come, too.
     const synced = new Set();
     while (!signal.aborted) {
@@ -3367,23 +3402,24 @@ export class PushClient {
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         let isOpen = false;
         for await (const {id} of this.#stream(device, place().last, {signal, renewal, silence})) {
-          pause = 0;
-          isTriedAgain = false;
           // The server keeps no changes of other devices for a stream that was closed.
-          if (!isOpen) await this.closeSeen();
+          if (!isOpen) await this.#synced();
           isOpen = true;
-          const {change} = place(), missed = isNewDevice && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
-          isNewDevice = false;
+          const {change} = place(), missed = mayMiss && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
           for (const {item} of missed) {
             synced.add(item.id);
-            yield {id: item.id, item: await this.#arrived(item.id)};
+            yield {id: item.id, item: await this.cachedNotification(item.id)};
           }
+          mayMiss = true;
           const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
+          mayMiss = false;
           yield {...event, change: (await this.#store.head()).change};
+          pause = 0;
+          isTriedAgain = false;
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (error.problem?.status === 404) [device, isNewDevice] = [null, true];
+        if (error.problem?.status === 404) [device, mayMiss] = [null, true];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
@@ -3392,7 +3428,7 @@ export class PushClient {
         const timer = setTimeout(done, Math.max(2000, pause));
         for (const end of [signal, renewal]) end.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
-      if (renewal.aborted) [device, isNewDevice, pause] = [null, true, 0];
+      if (renewal.aborted) [device, mayMiss, pause] = [null, true, 0];
     }
   }
 
@@ -3411,14 +3447,15 @@ export class PushClient {
    * device has made a change.
    */
   async #arrived(id) {
-    try {
-      const item = await this.preview(id);
-      if (!item) await this.closeSeen();
-      return item;
-    } catch (error) {
-      if (!error.allowsCached) throw error;
-      return null;
-    }
+    const item = await this.preview(id);
+    if (!item) await this.#synced();
+    return item;
+  }
+
+  /** Calls `closeSeen`, and throws the reason if its sync has failed. */
+  async #synced() {
+    const failure = await this.closeSeen();
+    if (failure) throw failure;
   }
 
   /**
@@ -3659,7 +3696,7 @@ export class PushClient {
   #announce() {
     if (typeof BroadcastChannel === 'undefined') return;
     this.#channel ??= new BroadcastChannel(this.#channelName);
-    this.#channel.postMessage('changed');
+    this.#channel.postMessage({ended: this.#ended});
   }
 
   /** Closes the database; calls fail from then on. */
@@ -3667,13 +3704,25 @@ export class PushClient {
     this.#channel?.close();
     this.#store.close();
   }
-}
 
-/** The functions that wait for the user or for changes, and those that limit themselves. */
-const UNLIMITED = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
-for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(PushClient.prototype))) {
-  if (!call || UNLIMITED.includes(name)) continue;
-  PushClient.prototype[name] = function (...given) { return inTime(this.settings.timeout, call.apply(this, given)); };
+  /**
+   * The value of the promise of a call that begins now. The call and all its parts end after
+   * `timeout` seconds. The error is `offline` if a request had no answer by its deadline: the
+   * timers of a hidden page fire together, and leave the browser no time after the request.
+   */
+  #inTime(promise) {
+    const start = Date.now(), code = () => this.#api?.lateAt >= start ? 'offline' : 'storage';
+    return within(start + this.#settings.timeout * 1000, promise, 'The call has not ended in time.', code);
+  }
+
+  static {
+    // The functions that wait for the user or for changes, and those that limit themselves.
+    const unlimited = ['constructor', 'register', 'signOut', 'events', 'updates', 'close'];
+    for (const [name, {value: call}] of Object.entries(Object.getOwnPropertyDescriptors(this.prototype))) {
+      if (!call || unlimited.includes(name)) continue;
+      this.prototype[name] = function (...given) { return this.#inTime(call.apply(this, given)); };
+    }
+  }
 }
 
 async function storeOf({store, name, timeout = DEFAULTS.timeout}) {

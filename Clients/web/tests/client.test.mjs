@@ -822,6 +822,34 @@ test("events end when the user signs out, and the next user's events register a 
   assert.equal((await next).done, true);
 });
 
+for (const [name, fail] of Object.entries({
+  'an error of a load balancer': () => new Response('<html>', {status: 503}),
+  'the page of a captive portal': () => new Response('<html>', {status: 200}),
+  'a truncated answer': async response => new Response((await response.text()).slice(1), {headers: response.headers}),
+})) {
+  test(`events yield a notification once after ${name}, although the server does not repeat its push`, {timeout: 20_000}, async t => {
+    const {server, tabs: [tab, other], until, send, streams} = await tabs(t, 2), {after} = server;
+    await until(() => streams.length === 1);
+    const one = send('one');
+    await until(() => tab.told.length === 1 && other.told.length === 1);
+    // The fetch of the push fails, and the first sync after it.
+    server.after = (response, request) => request.path === '/api/notifications' ? fail(response) : after(response, request);
+    const two = send('two');
+    await until(() => streams.length === 2);
+    streams[1].controller.enqueue(new TextEncoder().encode(':\n\n'));
+    await until(() => streams.length === 3);
+    server.after = after;
+    streams[2].controller.enqueue(new TextEncoder().encode(`id: ${two}\ndata: {"secureId":"${two}"}\n\n`));
+    const three = send('three'), wanted = [[one, 'one'], [two, 'two'], [three, 'three']];
+    await until(() => tab.told.length === 3 && other.told.length === 3);
+    assert.deepEqual([tab.told, other.told, ids((await tab.push.cachedInbox()).notifications)], [wanted, wanted, [one, two, three]]);
+    for (const {end, ended} of [tab, other]) {
+      end.abort();
+      await ended;
+    }
+  });
+}
+
 test("events go on with a new token of the app's provider after the server refuses the token", async t => {
   const server = new FakeServer(), one = server.post('one'), end = new AbortController(), asked = [];
   const push = await clientOf(t, server, {token: () => { server.tokens.add('spt_renewed'); return 'spt_renewed'; }});
@@ -1064,6 +1092,28 @@ for (const [name, place] of [['this tab', 0], ['another tab', 1]]) {
       end.abort();
       await ended;
     }
+  });
+}
+
+for (const [name, end] of [['a sign-out', push => push.signOut()], ['a sign-in of another user', push => push.useToken('spt_bob', {account: 'bob'})]]) {
+  test(`${name} in a tab that does not read the stream ends the events of all tabs at once`, {timeout: 10_000}, async t => {
+    const {server, streams, tabs: all, until} = await tabs(t, 3), [, {push}] = all;
+    server.tokens.add('spt_bob');
+    await until(() => streams.length === 1);
+    const endings = all.map(({ended}) => assert.rejects(ended, {code: 'signedOut'}));
+    await end(push);
+    await Promise.all(endings);
+    assert.deepEqual([all[0].push.account, all[2].push.account], [null, null]);
+  });
+
+  test(`${name} in another tab ends the account for those who read updates`, {timeout: 10_000}, async t => {
+    const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
+    server.tokens.add('spt_bob');
+    const updates = other.updates();
+    await Promise.all([end(push), (async () => {
+      while (other.account !== null) await updates.next();
+    })()]);
+    await updates.return();
   });
 }
 
@@ -1334,7 +1384,7 @@ test('topics, a test push, a code and a new password', async t => {
   await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
   await push.signInWithCode('the code');
   assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
-  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app'});
+  await assert.rejects(push.joinTopic('news'), {code: 'notRegistered', advice: 'app', message: /^Call `register` first/});
   const device = await push.register({tags: ['news']});
   server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
   await push.joinTopic('weather:Berlin');
@@ -1545,23 +1595,26 @@ test('a transaction without an event ends at the end of its connection, or at it
   await assert.rejects(syncing, {code: 'signedOut'});
 });
 
-test('the deadline of a call also ends its wait for the database', {timeout: 10_000}, async t => {
-  const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
-  let isAsked = false, isRead = false;
-  server.before = ({signal}) => new Promise((_, fail) => {
-    isAsked = true;
-    signal.addEventListener('abort', () => fail(signal.reason));
+for (const [code, name, at] of [['storage', 'answers late', 6000], ['offline', 'does not answer', 7000]]) {
+  test(`the deadline of a call also ends its wait for the database, with ${code} if the server ${name}`, {timeout: 10_000}, async t => {
+    const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
+    let isAsked = false, isRead = false;
+    server.before = ({signal}) => new Promise((done, fail) => {
+      isAsked = true;
+      if (code === 'storage') setTimeout(done, at);
+      signal.addEventListener('abort', () => fail(signal.reason));
+    });
+    t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+    const syncing = assert.rejects(push.sync(), {code});
+    await until(() => isAsked);
+    Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
+    // The request ends, and the client reads the cached inbox.
+    t.mock.timers.tick(at);
+    await until(() => isRead);
+    t.mock.timers.tick(8000 - at);
+    await syncing;
   });
-  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
-  const syncing = assert.rejects(push.sync(), {code: 'storage'});
-  await until(() => isAsked);
-  Object.defineProperty(faults, 'isSilent', {get: () => isRead = true});
-  // The requests end, and the client reads the cached inbox.
-  t.mock.timers.tick(7000);
-  await until(() => isRead);
-  t.mock.timers.tick(1000);
-  await syncing;
-});
+}
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;

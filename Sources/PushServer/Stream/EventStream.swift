@@ -44,7 +44,8 @@ struct EventStream: Sendable {
     }
 
     /// The number of sent events that a stream remembers. Several devices of the user may share
-    /// the stream, each with a push of the same event; the stream sends the event only once.
+    /// the stream, each with a push of the same event; the stream sends a remembered event only
+    /// once.
     private static let memory = 100
 
     /// Writes events until the stream ends.

@@ -142,7 +142,7 @@ class Site(rig.Rig):
         lines = [line for line in script.splitlines() if line.strip()]
         require(len(lines) <= 20, f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}')
-        (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
+        (self.folder / "page/first/app.js").write_text(script.replace('["PASTE THE KEY HERE"]', json.dumps(self.keys)))
 
     def script(self, body, **more):
         """JavaScript for a page, which the client's names and some constants precede."""
