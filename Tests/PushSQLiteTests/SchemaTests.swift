@@ -178,7 +178,7 @@ import Testing
     }
 
     /// The command `backup` asks a database of an earlier version for its users, too.
-    @Test(arguments: ["M0001_initial", "M0024_administrator", "M0025_words"], [true, false])
+    @Test(arguments: ["M0001_initial", "M0024_administrator", "M0026_triggers"], [true, false])
     func theDatabaseOfEachVersionTellsWhetherItHasUsers(newest: String, hasUsers: Bool) throws {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("a.db"))
@@ -196,7 +196,7 @@ import Testing
         try connection.close()
         let database = SQLiteDatabase(path: folder.file("a.db"))
         #expect(try database.hasUsers() == hasUsers)
-        if newest < "M0025" {
+        if newest < "M0026" {
             let error = #expect(throws: StoreError.self) { try database.countSealed(with: 1) }
             #expect("\(try #require(error))".contains("of an earlier version"))
         } else {

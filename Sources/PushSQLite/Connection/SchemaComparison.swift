@@ -40,7 +40,7 @@ enum SchemaComparison {
     /// comparison, which would run all migrations and take longer than most commands.
     ///
     /// Another release of SQLite may write the SQL in another form. Such a database is compared.
-    static let newest = "iJfPa0QCbLJp+/kMpRciHuoQ5UDPNmiFm3RFg5Ht7UE="
+    static let newest = "+yujI/CHE/iGfwQjQ5wWiFgcUssdgPvQIY3JxIlWkew="
 
     /// The objects that each list of migrations makes, by the hashes of the migrations. A process
     /// computes the objects of a list only once.
