@@ -78,10 +78,6 @@ import Testing
                 sender: sender,
                 sealedPayload: try store.vault.seal(Data("{}".utf8), in: .payload(id, sender: sender)),
                 audience: store.hashed(Audience(try (expressions[audience] ?? []).map { try TagExpression($0) })),
-                isStoredByClients: true,
-                isReadOnce: false,
-                priority: .high,
-                collapseID: nil,
                 createdAt: self.fixture.now,
                 expiresAt: self.fixture.now + 3600
             )
