@@ -181,11 +181,12 @@ import Testing
         }
         let server = try #require(try Self.snippets("nginx").first).text
             .replacing("/srv/messages", with: site).replacing("listen 443 ssl", with: "listen 127.0.0.1:\(port) ssl")
+            .replacing("/etc/ssl/messages", with: folder.file("messages"))
         let configuration = """
             pid nginx.pid; error_log stderr;
             events {}
             http {
-                ssl_certificate certificate.pem; ssl_certificate_key key.pem; access_log off;
+                access_log off;
                 \(server)
             }
             """
@@ -195,7 +196,7 @@ import Testing
             [
                 "-ec",
                 """
-                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout key.pem -out certificate.pem
+                openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout messages.key -out messages.pem
                 PATH="$PATH:/usr/sbin" nginx -t -p . -c nginx.conf
                 """,
             ],
