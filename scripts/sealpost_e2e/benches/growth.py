@@ -137,19 +137,22 @@ def pushes(site, count):
     """Posts, leases and settlements, through an event stream."""
     stream, response = site.reconnect()
     for _ in range(count):
-        id = post(site)
-        while f'"{id}"'.encode() not in response.readline():
-            pass
+        await_push(site, response)
     stream.close()
+
+
+def await_push(site, response):
+    """Posts, and waits for the event: a push that comes just before its stream is known arrives after later ones."""
+    id = post(site)
+    while f'"{id}"'.encode() not in response.readline():
+        pass
+    return id
 
 
 def reconnects(site, count):
     """A reconnected stream gets the notification after the last one that it has seen."""
     stream, response = site.reconnect()
-    last, lost = post(site), post(site)
-    for id in (last, lost):
-        while f'"{id}"'.encode() not in response.readline():
-            pass
+    last, lost = await_push(site, response), await_push(site, response)
     stream.close()
     # The server settles the pushes some milliseconds after the event.
     time.sleep(0.2)
