@@ -16,8 +16,10 @@ package enum DatabaseError: Error, Sendable, Hashable {
     /// Too many statements wait on the connection, or a transaction has waited too long for a
     /// connection.
     case busy
-    /// A column's type differs from the type that the code expects.
+    /// A column has another type than the code expects, or is null.
     case badColumn(Int32)
+    /// A result has no column with this name.
+    case noColumn(String)
 }
 
 extension DatabaseError: CustomStringConvertible {
@@ -29,6 +31,7 @@ extension DatabaseError: CustomStringConvertible {
         case .unknownOutcome(let reason): "the database may or may not have stored a transaction: \(reason)"
         case .busy: "the database is busy: too many statements wait"
         case .badColumn(let column): "column \(column) of a result has another type than expected, or is null"
+        case .noColumn(let name): "a result has no column \(name)"
         }
     }
 }

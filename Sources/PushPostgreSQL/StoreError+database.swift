@@ -21,7 +21,7 @@ extension StoreError {
             case .unavailable(let reason): .unavailable(reason: reason)
             case .unusable(let reason): .unusable(reason: reason)
             case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
-            case .badColumn: .undecodable
+            case .badColumn, .noColumn: .undecodable
             }
     }
 

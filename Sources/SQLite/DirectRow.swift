@@ -49,6 +49,11 @@ package struct DirectRow: ~Copyable {
         }
     }
 
+    /// The number of the column with a name; `nil` if there is none.
+    package func position(named name: String) -> Int32? {
+        (0..<sqlite3_column_count(self.statement)).first { strcmp(sqlite3_column_name(self.statement, $0), name) == 0 }
+    }
+
     package func integer(_ column: Int32) -> Int64 {
         sqlite3_column_int64(self.statement, column)
     }

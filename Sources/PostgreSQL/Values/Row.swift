@@ -7,6 +7,14 @@ package struct Row: Sendable {
     let rows: Rows
     let index: Int
 
+    /// The number of the column with a name.
+    package func position(of name: String) throws(DatabaseError) -> Int32 {
+        for column in 0..<Int32(self.rows.columns) where strcmp(PQfname(self.rows.result, column), name) == 0 {
+            return column
+        }
+        throw .noColumn(name)
+    }
+
     /// Whether the column is null; also `true` if there is no such column.
     package func isNull(_ column: Int32) -> Bool {
         !self.has(column) || PQgetisnull(self.rows.result, Int32(self.index), column) != 0

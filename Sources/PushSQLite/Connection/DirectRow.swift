@@ -65,6 +65,13 @@ extension DirectRow {
 }
 
 extension DirectRow: StoredRow {
+    func position(of name: String) throws -> Int32 {
+        guard let position = self.position(named: name) else {
+            throw DatabaseError(resultCode: .misuse, message: "a row has no column \(name)")
+        }
+        return position
+    }
+
     func optionalInteger(_ column: Int32) -> Int64? { self.isNull(column) ? nil : self.integer(column) }
     func flag(_ column: Int32) -> Bool { self.integer(column) != 0 }
     func optionalData(_ column: Int32) -> Data? { self.isNull(column) ? nil : self.data(column) }

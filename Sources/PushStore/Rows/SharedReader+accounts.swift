@@ -73,7 +73,7 @@ private struct StoredPassword: StoredEntity {
     let hash: PasswordHash
 
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        guard let text = try row.optionalText(OnlyColumn.value) else { return nil }
+        guard let text = try row.optionalText() else { return nil }
         self.hash = PasswordHash(phc: text)
     }
 }

@@ -90,15 +90,10 @@ private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
 }
 
-/// The only value of a row.
-enum OnlyColumn: Int32, SelectedColumn {
-    case value
-}
-
 private struct Number: StoredEntity {
     let value: Int64?
 
     init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        self.value = try row.optionalInteger(OnlyColumn.value)
+        self.value = try row.optionalInteger()
     }
 }
