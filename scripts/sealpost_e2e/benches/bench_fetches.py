@@ -26,7 +26,7 @@ NOTICES = 200
 NOTICE = {"Title": "Your test result is in", "Body": ("Nothing to worry about. " * 60)[:956]}
 LIMITS = {
     "product / Hummingbird": 1.6, "product / nginx": 1.1, "bare / Hummingbird": 2.3, "product TLS / Hummingbird TLS": 1.3,
-    "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 1.15,
+    "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 0.95,
     "bytes of list / bytes of notice": 0.5,
 }
 # Later pairs replace the rates of "product" and "notice": both then belong to the answers with 304.
