@@ -12,7 +12,7 @@ extension PostgreSQLStore {
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { [membership] tx in
             let opened = try await tx.query(Self.openStreams, devices.map(\.description), membership.number)
-            try await tx.markShared(ofDevices: opened.map { try $0.integer(0) })
+            try await tx.markShared(ofDevices: opened.map { try $0.integer() })
             return opened
         }
     }
@@ -41,11 +41,11 @@ extension PostgreSQLStore {
             // counter of changes. This statement waits for that lock, so the post's push becomes
             // due, too.
             try await tx.lockCounters(of: [user])
-            let numbers = try await devices(tx).map { try $0.integer(0) }
+            let numbers = try await devices(tx).map { try $0.integer() }
             if numbers.isEmpty { return 0 }
             if let last {
                 let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
-                for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
+                for lane in try lost.map({ try $0.text() }) { tx.count(.enqueued, lane: lane) }
                 if lost.count == WakePace.page { return nil }
             }
             return try await tx.wakePushes(ofDevices: numbers, now: now)
@@ -78,7 +78,7 @@ extension PostgreSQLStore {
             where x.device = any($1::bigint[]) and x.provider_id = 'stream' and x.notification_id <> $3
                 and x.settled_at >= (
                     select min(a.settled_at) from pg_catalog.unnest($1::bigint[]) as d (device)
-                    \(DuePush.key.join(
+                    \(DuePush.lookup.join(
                         "settled_at", of: "push_end", as: "a", with: "d", ["notification_id": "$3"],
                         condition: "and state = 'accepted'"
                     )))),
