@@ -96,22 +96,22 @@ extension WriteTransaction {
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so
     /// that they wait until the devices connect. The caller must have locked the counters of
-    /// changes of the devices' users.
+    /// changes of the devices' users. Works in pages, since a statement has a time limit.
     func park(ofDevices devices: [Int64]) async throws {
-        if devices.isEmpty { return }
-        _ = try await self.query(Self.parkPushes, devices, self.streamLanes.sorted(), PushReason.away)
+        let (devices, lanes, page) = (devices.sorted(), self.streamLanes.sorted(), PostgreSQLStore.deletionPage)
+        while try await self.query(Self.parkPushes, devices, lanes, PushReason.away, page).changed == page {}
     }
 
     /// Looks for streams before it reads the pushes: otherwise PostgreSQL may read all waiting
     /// pushes, to look for the streams of fewer.
     static let parkPushes = """
         with left_over as (
-            select p.notification_id, p.device from push p
-            where p.device = any(array(
-                    select d.device from pg_catalog.unnest($1::int8[]) as d (device)
-                    where \(StreamHolder.holder(of: "d.device")) is null))
-                and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
-            order by p.notification_id, p.device for update)
+            select w.notification_id, w.device from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+                select p.notification_id, p.device from push p
+                where \(DuePush.byDevice.rows(of: "d.device", after: "0")) and p.lane = any($2::text[])
+                    and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
+                order by \(DuePush.byDevice.order) limit $4 for update) as w
+            where \(StreamHolder.holder(of: "d.device")) is null limit $4)
         update push p set owner = null, due_at = null, reason = $3 from left_over l
         where \(DuePush.equal("p", "l"))
         """
