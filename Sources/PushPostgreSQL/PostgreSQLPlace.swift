@@ -71,7 +71,7 @@ package struct PostgreSQLPlace: ClusterPlace {
             guard try connection.has("data_key") else { return 0 }
             let beginning = withUnsafeBytes(of: key.bigEndian) { Data([Vault.format]) + Data($0) }
             return try SealedColumn.all.reduce(0) { count, column in
-                count + Int(clamping: try connection.query(column.counting, beginning)[0].integer(0))
+                count + Int(clamping: try connection.query(column.counting, beginning)[0].integer())
             }
         }
     }
@@ -125,7 +125,7 @@ package struct PostgreSQLPlace: ClusterPlace {
     package var lastWrite: (place: String, at: Date)? {
         // If the table cannot be read, there is no time that the caller could compare with its
         // clock.
-        let renewed = try? self.connected { try $0.query("select max(until) from node")[0].integer(0) }
+        let renewed = try? self.connected { try $0.query("select max(until) from node")[0].integer() }
         return renewed.map { (self.description, Date(milliseconds: $0 - ServerMembership.leaseDuration)) }
     }
 
@@ -151,9 +151,9 @@ package struct PostgreSQLPlace: ClusterPlace {
     /// The tables that PostgreSQL cannot read completely, each with its error.
     private static func damage(_ connection: BlockingConnection) throws -> [String] {
         try connection.query(PostgreSQLStore.columns).compactMap { row in
-            let table = try row.text(0)
+            let table = try row.text("name")
             do {
-                _ = try connection.query("select max(length(\(try row.text(1)))) from \(table)")
+                _ = try connection.query("select max(length(\(try row.text("bytes")))) from \(table)")
                 return nil
             } catch DatabaseError.refused(let code, let message) where code.hasPrefix("XX") {
                 return "\(table): \(message)"

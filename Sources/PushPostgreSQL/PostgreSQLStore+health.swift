@@ -37,10 +37,10 @@ extension PostgreSQLStore {
     /// Selects each table, and an SQL expression for all bytes of one of its rows: `bytea` as it
     /// is, and other types as text. Leaves out `node`, whose rows change even without a request.
     package static let columns = """
-        select c.relname::text, string_agg(
+        select c.relname::text as name, string_agg(
             'coalesce(' || case a.atttypid when 17 then quote_ident(a.attname)
                 else 'convert_to(' || quote_ident(a.attname) || '::text, ''UTF8'')' end || ', ''''::bytea)',
-            ' || ''\\x20''::bytea || ' order by a.attnum)
+            ' || ''\\x20''::bytea || ' order by a.attnum) as bytes
         from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         where c.relkind = 'r' and c.relname <> 'node'
             and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
@@ -57,27 +57,27 @@ extension PostgreSQLStore {
         let pool = await self.database.counters()
         (report.connections, report.connectionsLost) = (pool.open, pool.lost)
         (report.waiting, report.oldestWait, report.retries) = (pool.waiting, pool.oldestWait, pool.retries)
-        report.standbys = (try? standbys?.integer(0)).map { Int(clamping: $0) }
-        report.standbyLag = (try? standbys?.optionalInteger(1)) ?? nil
+        report.standbys = (try? standbys?.integer("count")).map { Int(clamping: $0) }
+        report.standbyLag = (try? standbys?.optionalInteger("lag")) ?? nil
         report.lateDayKeys = try await self.lateDayKeys()
-        report.otherClock = (try? clock?.integer(0)).map { Date(milliseconds: $0) }
+        report.otherClock = try? clock?.date()
         return report
     }
 
     func countServers() async throws(StoreError) -> Int {
-        try await self.read(Self.liveServers, values: []) { Int(clamping: try $0[0].integer(0)) }
+        try await self.read(Self.liveServers, values: []) { Int(clamping: try $0[0].integer()) }
     }
 
     package func servers(limit: Int) async throws(StoreError) -> [ServerEntry] {
         try await self.read(Self.servers, values: [self.membership.number, limit]) { rows in
             try rows.map { row in
                 ServerEntry(
-                    name: try row.text(0),
-                    release: try row.text(1),
-                    startedAt: Date(milliseconds: try row.integer(2)),
-                    heardAt: Date(milliseconds: try row.integer(3)),
-                    state: ServerEntry.State(rawValue: try row.text(4)) ?? .gone,
-                    isThis: try row.boolean(5)
+                    name: try row.text("name"),
+                    release: try row.text("release"),
+                    startedAt: try row.date("started_at"),
+                    heardAt: try row.date("heard_at"),
+                    state: ServerEntry.State(rawValue: try row.text("state")) ?? .gone,
+                    isThis: try row.flag("is_this")
                 )
             }
         }
@@ -86,8 +86,9 @@ extension PostgreSQLStore {
     /// Selects the servers. The time of a server's last renewal is the end of its lease minus the
     /// lease's duration.
     private static let servers = """
-        select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)),
-            case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
+        select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)) as heard_at,
+            case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end as state,
+            number = $1 as is_this
         from node order by is_fenced, case when is_fenced then -until else started_at end, number limit $2
         """
 
@@ -105,7 +106,7 @@ extension PostgreSQLStore {
     /// Selects the number of replicas, which any role may see, and their lag, which only a role
     /// with `pg_monitor` may see.
     private static let standbys = """
-        select count(*), max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::int8 from pg_stat_replication
+        select count(*), max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::int8 as lag from pg_stat_replication
         """
 
     private static let checkInterval = Duration.seconds(5)
@@ -125,7 +126,7 @@ extension PostgreSQLStore {
     func checkRights(after pause: Duration) async {
         // If the read fails, the next check asks again.
         guard self.condition.shared.isOut, let row = try? await self.read(Self.rights).first,
-            (try? row.boolean(0)) == true
+            (try? row.flag()) == true
         else { return }
         self.condition.shared.recordUsable(after: pause)
     }
@@ -152,7 +153,7 @@ extension PostgreSQLStore {
 
     func analyzeGrownTables() async throws {
         for row in try await self.read(Self.grownTables) {
-            let table = try row.text(0)
+            let table = try row.text()
             // Single statements share a connection, so other statements would wait for this one.
             try await self.write { tx in
                 // With a small sample, the analysis of a million rows takes 0.1 s, otherwise 2 s

@@ -121,12 +121,14 @@ import Testing
 
     @Test(arguments: [
         // A stream has ended.
-        (WriteTransaction.parkPushes, "'{10}', '{apns}', 'away'"),
+        (WriteTransaction.parkPushes, "'{10}', '{apns}', 'away', 10"),
+        (WriteTransaction.parkPushes, "'{1}', '{apns}', 'away', 10"),
         // A device with 10,000 pushes is retired.
         (WriteTransaction.lockDevices, "'{1}', 10"),
     ])
     func theEndOfADeviceReadsAPageOfItsPushes(sql: String, values: String) throws {
         try self.fill(.all)
+        try self.connection.execute("update push set due_at = 1 where device = 1")
         #expect(try self.read(by: sql, values) <= 100)
     }
 }

@@ -25,7 +25,7 @@ extension PostgreSQLStore {
             // Locks the user before the token, in the same order as `addSession`.
             guard let owner = try await tx.query(Self.newVersionOfOwner, prefix.description).first else { return nil }
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
-            let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
+            let (fingerprint, user) = (Fingerprint(bytes: try row.data()), try owner.integer())
             // If an administrator issued the token, the next call retires no device: such a token
             // is no session, so no device was registered with it.
             try await tx.retireDevices(ofUser: user, with: [prefix.description], by: record, now: now)

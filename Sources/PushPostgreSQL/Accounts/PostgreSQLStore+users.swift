@@ -15,7 +15,7 @@ extension PostgreSQLStore {
                 now.milliseconds,
                 user.requiresEncryption
             )
-            guard let id = try inserted.first?.integer(0) else { return false }
+            guard let id = try inserted.first?.integer() else { return false }
             _ = try await tx.query(Self.nameUser, id, try sealing.seal(user.name.description, in: .username(id)))
             if let record { tx.append(record) }
             return true
@@ -103,9 +103,9 @@ extension PostgreSQLStore {
             // statement waits for the end of such a post, so that the deletion sees the post's
             // rows.
             _ = try await tx.query("select change from user_change where user_id = $1 for update", id)
-            let devices = try await tx.query(Self.devicesOfUser, id).map { try $0.integer(0) }
+            let devices = try await tx.query(Self.devicesOfUser, id).map { try $0.integer() }
             let ended = try await tx.endPushes(ofDevices: devices, atMost: page, now: now)
-            let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer(0) }
+            let untaken = try await tx.query(Self.untakenByUser, id, page).map { try $0.integer() }
             let count = try await tx.query(Self.receivedByUser, id, page).count
             try await tx.eraseIfTaken(untaken)
             guard max(ended, count) < page else { return nil }

@@ -46,7 +46,7 @@ extension WriteTransaction {
     }
 
     private func lockAdministrators() async throws -> [Int64] {
-        try await self.query(Self.administrators).map { try $0.integer(0) }
+        try await self.query(Self.administrators).map { try $0.integer() }
     }
 
     private static let administrators = """
@@ -83,7 +83,7 @@ extension WriteTransaction {
             self.end(.user(user))
         }
         if plan.endsSessions {
-            let sessions = try await self.query(Self.endSessions, user).map { try $0.text(0) }
+            let sessions = try await self.query(Self.endSessions, user).map { try $0.text() }
             if plan.retiresDevices { try await self.retireDevices(ofUser: user, with: sessions, by: record, now: now) }
         }
         if let apps = change.apps {
@@ -123,7 +123,7 @@ extension WriteTransaction {
         let most = NewSession.maximumCount - 1
         let ended = try await self.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
         if ended.count > 0 { _ = try await self.query(Self.newVersion, row.user) }
-        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
+        let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data()) }
         for fingerprint in fingerprints { self.end(.token(fingerprint, user: row.user)) }
         return NewSession(token: token, ended: fingerprints)
     }

@@ -12,15 +12,15 @@ extension PostgreSQLStore {
         let time = date.milliseconds
         var count = 0
         for row in try await self.read(Self.trimmableChains, time) where count < limit {
-            let chain = try row.integer(0)
+            let chain = try row.integer()
             let left = limit - count
             count += try await self.write { [audit] tx in
                 // Locks the chain, so that two servers do not trim it at the same time.
                 let rows = try await tx.query("select start_number from audit_chain where chain = $1 for update", chain)
-                guard let start = try rows.first?.integer(0),
+                guard let start = try rows.first?.integer(),
                     let last = try await tx.query(Self.lastOld, chain, start, time, left).first
                 else { return 0 }
-                let link = AuditLink(number: try last.integer(0), code: try last.data(1))
+                let link = AuditLink(number: try last.integer("number"), code: try last.data("link"))
                 _ = try await tx.query(Self.moveStart, chain, link.number, link.code, audit.mac(ofStart: link))
                 return try await tx.query(Self.deleteEntries, start, link.number).changed
             }
@@ -60,7 +60,7 @@ extension PostgreSQLStore {
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {
-                try await self.read(Self.timeBefore, number) { try $0.first?.integer(0) ?? .max }
+                try await self.read(Self.timeBefore, number) { try $0.first?.integer() ?? .max }
             } else {
                 .max
             }
@@ -132,7 +132,7 @@ extension PostgreSQLStore {
         select c.chain, c.start_number, c.start_link, c.start_mac, c.number, c.link, c.mac, (
             select a.number from audit a
             where a.number > c.chain << \(AuditNumber.placeBits) and a.number < (c.chain + 1) << \(AuditNumber.placeBits)
-            order by a.number desc limit 1)
+            order by a.number desc limit 1) as last
         from audit_chain c where c.chain >= $1 order by c.chain limit 1
         """
 
@@ -151,12 +151,12 @@ struct StoredAuditChain {
     private let last: Int64?
 
     init(_ row: Row) throws {
-        self.chain = try row.integer(0)
-        self.start = AuditLink(number: try row.integer(1), code: try row.data(2))
-        self.startMAC = try row.data(3)
-        self.end = AuditLink(number: try row.integer(4), code: try row.data(5))
-        self.endMAC = try row.data(6)
-        self.last = try row.optionalInteger(7)
+        self.chain = try row.integer("chain")
+        self.start = AuditLink(number: try row.integer("start_number"), code: try row.data("start_link"))
+        self.startMAC = try row.data("start_mac")
+        self.end = AuditLink(number: try row.integer("number"), code: try row.data("link"))
+        self.endMAC = try row.data("mac")
+        self.last = try row.optionalInteger("last")
     }
 
     /// The fault of a chain whose stored start or end somebody has changed; `nil` if neither was

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import PostgreSQL
 internal import PushCore
+internal import PushStore
 
 /// The error that ends a transaction if the stored end of a hash chain is not the end that this
 /// server knows. Another server has then taken the chain over, and adds entries to it.
@@ -68,14 +69,14 @@ extension WriteTransaction {
     func head(of slot: WriterSlot, server: Int64) async throws -> AuditHead {
         if let head = slot.head { return head }
         if let row = try await self.query(Self.freeChain, server).first {
-            let link = AuditLink(number: try row.integer(1), code: try row.data(2))
+            let link = AuditLink(number: try row.integer("number"), code: try row.data("link"))
             // A chain whose stored end was altered is not taken over; `auditFault` reports it.
-            if try row.data(3) == self.audit.mac(ofEnd: link) {
-                return AuditHead(chain: try row.integer(0), server: server, link: link)
+            if try row.data("mac") == self.audit.mac(ofEnd: link) {
+                return AuditHead(chain: try row.integer("chain"), server: server, link: link)
             }
         }
         while true {
-            guard let chain = try await self.query(Self.nextChain).first?.integer(0) else { throw AuditChainLost() }
+            guard let chain = try await self.query(Self.nextChain).first?.integer() else { throw AuditChainLost() }
             let start = AuditLink(number: AuditNumber.start(ofChain: chain), code: Data())
             let codes = (start: self.audit.mac(ofStart: start), end: self.audit.mac(ofEnd: start))
             let values: [any Bindable] = [chain, server, start.number, start.code, codes.start, codes.end]

@@ -17,13 +17,13 @@ extension PostgreSQLStore {
             if let handle {
                 // If the user has several ids for the handle, one of them stays.
                 let rows = try await tx.query(Self.devicesByHandle, user, sealing.index.hash(handle))
-                try await tx.delete(devices: rows.dropFirst().map { try $0.integer(0) })
-                if let id = try rows.first.flatMap({ RegistrationID(try $0.text(1)) }) { return id }
+                try await tx.delete(devices: rows.dropFirst().map { try $0.integer("number") })
+                if let id = try rows.first.flatMap({ RegistrationID(try $0.text("id")) }) { return id }
             }
             let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)
             guard inserted.changed == 1 else { throw StoreError.failed(reason: "the registration id is in use") }
             let unused = try await tx.query(Self.unusedDevices, user, StoredDevice.unusedLimit)
-            try await tx.delete(devices: unused.map { try $0.integer(0) })
+            try await tx.delete(devices: unused.map { try $0.integer() })
             return id
         }
     }
@@ -45,7 +45,7 @@ extension PostgreSQLStore {
     package func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool {
         try await self.write { tx in
             guard let row = try await tx.query(Self.deviceOfUser, id.description, user).first else { return false }
-            guard try await tx.delete(devices: [try row.integer(0)]) else { return false }
+            guard try await tx.delete(devices: [try row.integer()]) else { return false }
             if let record { tx.append(record) }
             return true
         }
@@ -56,9 +56,9 @@ extension PostgreSQLStore {
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
         try await self.write { [sealing] tx in
             guard let row = try await tx.query(Self.deviceWithOwner, id.description).first else { return false }
-            guard try await tx.delete(devices: [try row.integer(0)]) else { return false }
+            guard try await tx.delete(devices: [try row.integer("number")]) else { return false }
             if var record {
-                record.detail = "of \(try sealing.username(row.data(2), ofUser: row.integer(1)))"
+                record.detail = "of \(try sealing.username(row.data("name"), ofUser: row.integer("id")))"
                 tx.append(record)
             }
             return true
@@ -79,8 +79,8 @@ extension PostgreSQLStore {
         guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return nil }
         return try await self.write { tx in
             let found = try await tx.query(Self.unchanged, device, lane.description, key, since.milliseconds).first
-            guard let found, let id = RegistrationID(try found.text(1)) else { return nil }
-            try await tx.retire(devices: [device], ofUser: found.integer(0), reason: reason, now: now)
+            guard let found, let id = RegistrationID(try found.text("id")) else { return nil }
+            try await tx.retire(devices: [device], ofUser: found.integer("user_id"), reason: reason, now: now)
             return id
         }
     }
@@ -93,7 +93,7 @@ extension PostgreSQLStore {
     package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.write { tx in
-            let claims = try await tx.query(Self.expiredClaims, end, limit).map { try $0.integer(0) }
+            let claims = try await tx.query(Self.expiredClaims, end, limit).map { try $0.integer() }
             try await tx.delete(devices: claims)
             return max(claims.count, try await tx.query(Self.expiredConfirmations, end, limit).changed)
         }
@@ -133,7 +133,7 @@ extension PostgreSQLStore {
             // If the audience is all devices, `isLarger` would return `true` without counting. So
             // this function counts the devices itself.
             if audience.branches == [.devices] {
-                let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer(0) ?? 0
+                let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer() ?? 0
                 if devices > Int64(limit) { return nil }
             } else if try await pages.isLarger(than: limit) {
                 return nil
@@ -186,7 +186,7 @@ extension PostgreSQLStore {
 
     package func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool {
         try await self.read(Self.isWaiting, devices.map(\.description), now.milliseconds) { rows in
-            try rows.first?.boolean(0) ?? false
+            try rows.first?.flag() ?? false
         }
     }
 

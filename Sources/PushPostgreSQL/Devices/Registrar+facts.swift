@@ -19,7 +19,7 @@ extension Registrar {
             facts.holders = rows.filter { $0.platform == search.platform && $0.handleKey == key }
         case .isHeld(let search):
             let rows = try await self.tx.query(Self.isHeld, self.user, search.platform.description, search.key)
-            facts.isHeld = try rows.first?.boolean(0) ?? false
+            facts.isHeld = try rows.first?.flag() ?? false
         case .holders(let search):
             let platform = search.platform.description
             facts.holders = try await self.devices(Self.holders, platform, search.key, search.user)
@@ -29,13 +29,13 @@ extension Registrar {
             facts.confirmation = try await self.tx.query(Self.confirmation, key).map(Confirmation.init)
         case .pushAtLimit(let since, let count):
             let rows = try await self.tx.query(Self.newestPushes, self.user, since.milliseconds, count)
-            facts.pushAtLimit = try rows.map { Date(milliseconds: try $0.integer(0)) }
+            facts.pushAtLimit = try rows.map { try $0.date() }
         case .deviceCount(let replaced, let limit):
             let rows = try await self.tx.query(Self.countDevices, self.user, replaced, limit)
-            facts.deviceCount = try rows.first.map { Int(try $0.integer(0)) } ?? 0
+            facts.deviceCount = try rows.first.map { Int(try $0.integer()) } ?? 0
         case .names(let users):
-            let rows = try await self.tx.query(Self.namesOfUsers, users).map { (try $0.integer(0), try $0.data(1)) }
-            facts.names = Dictionary(rows) { first, _ in first }
+            let rows = try await self.tx.query(Self.namesOfUsers, users)
+            facts.names = Dictionary(try rows.map { (try $0.integer("id"), try $0.data("name")) }) { first, _ in first }
         }
     }
 

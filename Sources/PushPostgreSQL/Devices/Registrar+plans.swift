@@ -96,7 +96,7 @@ extension Registrar {
         }
         let id = RegistrationID.random().description
         let inserted = try await self.tx.query(Self.insertClaim, id, self.user, self.now.milliseconds, plan.device)
-        guard let number = try inserted.first?.integer(0) else {
+        guard let number = try inserted.first?.integer() else {
             throw StoreError.failed(reason: "a claim was not stored")
         }
         return number

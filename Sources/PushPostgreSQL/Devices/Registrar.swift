@@ -57,7 +57,7 @@ struct Registrar {
     /// the same tags.
     func replaceTags(of device: Int64, by tags: Set<Tag>) async throws {
         let tags = Set(tags.map(self.sealing.index.hash))
-        let old = Set(try await self.tx.query(Self.tagsOfDevice, device).map { try $0.data(0) })
+        let old = Set(try await self.tx.query(Self.tagsOfDevice, device).map { try $0.data() })
         let (gone, new) = (old.subtracting(tags), tags.subtracting(old))
         if !gone.isEmpty { _ = try await self.tx.query(Self.removeTags, device, Array(gone)) }
         if !new.isEmpty { _ = try await self.tx.query(Self.addTags, device, Array(new)) }

@@ -14,15 +14,15 @@ extension WriteTransaction {
         if devices.isEmpty { return false }
         let rows = try await self.query(Self.lockWithClaims, devices)
         guard let first = rows.first else { return false }
-        let numbers = try rows.map { try $0.integer(0) }
-        let (now, page) = (Date(milliseconds: try first.integer(1)), PostgreSQLStore.deletionPage)
+        let numbers = try rows.map { try $0.integer("number") }
+        let (now, page) = (try first.date("now"), PostgreSQLStore.deletionPage)
         while try await self.endPushes(ofDevices: numbers, atMost: page, now: now) == page {}
         _ = try await self.query(Self.rowsOfDevices, numbers)
         return true
     }
 
     private static let lockWithClaims = """
-        select number, (extract(epoch from clock_timestamp()) * 1000)::bigint from device
+        select number, \(DatabaseClock.now) as now from device
         where number = any($1::bigint[]) or claims_for = any($1::bigint[]) order by number for update
         """
 
@@ -44,12 +44,12 @@ extension WriteTransaction {
         now: Date
     ) async throws {
         let retired = try await self.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
-        for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
+        for (device, platform) in try retired.map({ (try $0.integer("number"), try $0.optionalText("platform")) }) {
             self.record(NewEvent(kind: .retired, at: now, device: device, user: user, lane: platform, reason: reason))
         }
         try await self.cancelPushes(ofDevices: devices, reason: reason, now: now)
         let useless = try await self.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
-        try await self.delete(devices: useless.map { try $0.integer(0) })
+        try await self.delete(devices: useless.map { try $0.integer() })
     }
 
     private static let retire = """

@@ -12,24 +12,23 @@ extension PostgreSQLStore {
 
     package func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int) {
         try await self.write { tx in
-            let row = try await tx.query("select delivered, trimmed from event_state where id = 1 for update").first
-            guard let delivered = try row?.integer(0), let trimmed = try row?.integer(1) else {
-                return (0, 0)
-            }
+            guard let row = try await tx.query(Self.lockedState).first else { return (0, 0) }
+            let (delivered, trimmed) = (try row.integer("delivered"), try row.integer("trimmed"))
             // The newest event is kept, so that no other event gets its number.
             let rows = try await tx.query(Self.oldestEvents, trimmed, limit)
             // The rows are in the order of their numbers, which is not exactly that of their
             // times. So rows before the last old row may be a little newer than `date`.
-            let last = try rows.lastIndex { try $0.integer(1) < date.milliseconds }
+            let last = try rows.lastIndex { try $0.integer("at") < date.milliseconds }
             guard let last else { return (0, 0) }
-            let (deleted, number) = (rows[...last], try rows[last].integer(0))
+            let (deleted, number) = (rows[...last], try rows[last].integer("number"))
             _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, number)
             _ = try await tx.query("update event_state set trimmed = $1 where id = 1", number)
-            let undelivered = try deleted.count { try $0.integer(2) != 0 && $0.integer(0) > delivered }
+            let undelivered = try deleted.count { try $0.integer("kind") != 0 && $0.integer("number") > delivered }
             return (deleted.count, undelivered)
         }
     }
 
+    private static let lockedState = "select delivered, trimmed from event_state where id = 1 for update"
     static let oldestEvents = """
         select number, at, kind from event where number > $1 and number < (select max(number) from event)
         order by number limit $2
@@ -44,15 +43,15 @@ extension PostgreSQLStore {
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.sealing)
         let body = { (rows: Rows) throws -> EventPage in
-            let (state, columns) = (rows.first, Int32(StoredEvent.Column.allCases.count))
+            // If there are no events, the query returns one row that has only the numbers of
+            // `event_state`.
+            let events = try rows.filter { try $0.optionalInteger("number") != nil }
             return EventPage(
-                // If there are no events, the query returns one row that has only the numbers of
-                // `event_state`.
-                try rows.compactMap { $0.isNull(0) ? nil : try StoredEvent($0, to: sender, sealing) },
+                try events.map { try StoredEvent($0, to: sender, sealing) },
                 after: number,
                 limit: limit,
-                newest: try state?.integer(columns) ?? 0,
-                trimmed: try state?.integer(columns + 1) ?? 0
+                newest: try rows.first?.integer("newest") ?? 0,
+                trimmed: try rows.first?.integer("trimmed") ?? 0
             )
         }
         // The query requests one event more than `limit`: the additional event shows that there
@@ -66,8 +65,8 @@ extension PostgreSQLStore {
     package func eventBacklog() async throws(StoreError) -> (count: Int, oldest: Date?) {
         try await self.read(Self.backlog) { rows in
             guard let row = rows.first else { return (0, nil) }
-            let count = try row.integer(0) &- row.integer(1) &- row.integer(2)
-            return (max(0, Int(clamping: count)), try row.optionalInteger(3).map(Date.init(milliseconds:)))
+            let count = try row.integer("newest") &- row.integer("start") &- row.integer("missing")
+            return (max(0, Int(clamping: count)), try row.optionalDate("oldest"))
         }
     }
 
@@ -101,8 +100,8 @@ extension PostgreSQLStore {
         select s.newest, s.start, (
             select coalesce(sum(b.number - greatest(b.before, s.start)), 0)::int8 from (
                 select x.number, coalesce((select max(p.number) from event p where p.number < x.number), 0) as before
-                from event x where x.kind = 0 and x.number > s.start) as b), (
-            select e.at from event e where e.number > s.start and e.kind <> 0 order by e.number limit 1)
+                from event x where x.kind = 0 and x.number > s.start) as b) as missing, (
+            select e.at from event e where e.number > s.start and e.kind <> 0 order by e.number limit 1) as oldest
         from s
         """
 }

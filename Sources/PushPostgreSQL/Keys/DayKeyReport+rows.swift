@@ -17,7 +17,7 @@ extension DayKeyReport {
     /// time is that of the last report. Each row also says whether the servers encrypt with day
     /// keys.
     static let all = """
-        select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
+        select c.day as check_day, c.check_value, coalesce(m.oldest_known = m.name, false) as is_sealing, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
         left join migration m on m.name = $1 left join day_key_holder h on true
         order by h.place
@@ -28,14 +28,13 @@ extension DayKeyReport {
         var isSealing = false
         var holders: [Holder] = []
         for row in rows {
-            if let day = try row.optionalInteger(0), let value = try row.optionalData(1) {
+            if let day = try row.optionalInteger("check_day"), let value = try row.optionalData("check_value") {
                 check = (Day(number: UInt32(clamping: day)), value)
             }
-            isSealing = try row.optionalBoolean(2) ?? false
-            guard let place = try row.optionalText(3), let day = try row.optionalInteger(4),
-                let at = try row.optionalInteger(5)
-            else { continue }
-            holders.append(Holder(place: place, day: Day(number: UInt32(clamping: day)), at: Date(milliseconds: at)))
+            isSealing = try row.flag("is_sealing")
+            guard let place = try row.optionalText("place") else { continue }
+            let day = Day(number: UInt32(clamping: try row.integer("day")))
+            holders.append(Holder(place: place, day: day, at: try row.date("at")))
         }
         self.init(check: check, isSealing: isSealing, holders: holders)
     }

@@ -30,26 +30,23 @@ struct KeyAgreement: Sendable {
     /// Selects the keys in use and the servers in one statement, so that the rows belong to one
     /// snapshot.
     static let all = """
-        select false, d.number, '', d.used_at, d.seals, d.check_value from data_key d
+        select \(DataKeyEntry.Column.list), null as server, null as name, null as sealing, null as keys from data_key
         union all
-        select true, n.number, n.name, n.sealing, 0::int8, n.keys from node n where not n.is_fenced
-        order by 1, 4, 2
+        select null, null, null, null, n.number, n.name, n.sealing, n.keys from node n where not n.is_fenced
+        order by used_at, number, sealing, server
         """
 
     init(_ rows: Rows) throws {
         var (used, holders) = ([DataKeyEntry](), [Holder]())
         for row in rows {
-            let (number, value) = (try row.integer(1), try row.optionalData(5))
-            if try row.boolean(0) {
-                let isCommand = value?.isEmpty == true
-                let (name, sealing) = (try row.text(2), UInt32(clamping: try row.integer(3)))
-                let held = isCommand ? nil : value.map { HeldKeys($0) }
-                holders.append(Holder(server: number, name: name, sealing: sealing, held: held, isCommand: isCommand))
-            } else if let key = UInt32(exactly: number), let value {
-                let since = Date(milliseconds: try row.integer(3))
-                let seals = Int(clamping: try row.integer(4))
-                used.append(DataKeyEntry(number: key, usedSince: since, seals: seals, checkValue: value))
+            guard let server = try row.optionalInteger("server") else {
+                if let key = try DataKeyEntry(row) { used.append(key) }
+                continue
             }
+            let (keys, sealing) = (try row.optionalData("keys"), UInt32(clamping: try row.integer("sealing")))
+            let isCommand = keys?.isEmpty == true
+            let (name, held) = (try row.text("name"), isCommand ? nil : keys.map { HeldKeys($0) })
+            holders.append(Holder(server: server, name: name, sealing: sealing, held: held, isCommand: isCommand))
         }
         (self.used, self.holders) = (used, holders)
     }

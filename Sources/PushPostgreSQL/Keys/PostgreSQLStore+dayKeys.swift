@@ -50,7 +50,7 @@ extension PostgreSQLStore {
     // MARK: - Private
 
     private func databaseTime() async throws(StoreError) -> Date {
-        try await self.read("select \(DatabaseClock.now)", values: []) { Date(milliseconds: try $0[0].integer(0)) }
+        try await self.read("select \(DatabaseClock.now)", values: []) { try $0[0].date() }
     }
 
     private func dayKeyReport() async throws(StoreError) -> DayKeyReport {
@@ -90,20 +90,19 @@ private struct ReadOncePage: Sendable {
         }
         let rows = try await tx.query(Self.next, row, now.milliseconds, bounds[0], bounds[1], limit)
         for row in rows { try self.add(row, tx.sealing.vault, now: now) }
-        if rows.count == limit { self.last = try rows[limit - 1].integer(0) }
+        if rows.count == limit { self.last = try rows[limit - 1].integer("id") }
     }
 
     private mutating func add(_ row: Row, _ vault: Vault, now: Date) throws {
-        let (id, sender, payload) = (try row.integer(0), try row.integer(1), try row.data(2))
+        let (id, sender, payload) = (try row.integer("id"), try row.integer("sender_id"), try row.data("payload"))
         guard let notification = NotificationID(rawValue: id) else { return }
-        let expiresAt = Date(milliseconds: try row.integer(4))
-        let until = SealedUntil(expiresAt: expiresAt, isReadOnce: true, now: now)
+        let until = SealedUntil(expiresAt: try row.date("expires_at"), isReadOnce: true, now: now)
         func renewed(_ sealed: Data, _ place: SealedPlace) throws -> Data {
             try vault.seal(try vault.open(sealed, in: place), in: place, until: until)
         }
         do {
             let payload = try renewed(payload, .payload(notification, sender: sender))
-            let alert = try row.optionalData(3).map { try renewed($0, .alert(notification, sender: sender)) }
+            let alert = try row.optionalData("alert").map { try renewed($0, .alert(notification, sender: sender)) }
             self.renewed.append((id, payload, alert))
         } catch VaultError.dayKeyMissing {
             self.lost.append(id)

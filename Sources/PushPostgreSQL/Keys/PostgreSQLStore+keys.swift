@@ -120,7 +120,7 @@ extension PostgreSQLStore {
     }
 
     package func countSealed() async throws(StoreError) -> Int {
-        try await self.read(Self.sealed) { rows in Int(clamping: try rows.first?.integer(0) ?? 0) }
+        try await self.read(Self.sealed) { rows in Int(clamping: try rows.first?.integer() ?? 0) }
     }
 
     private static let sealed =
@@ -151,7 +151,7 @@ extension PostgreSQLStore {
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
             let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
             let deleted = try await tx.query(Self.deleteUnusedKeys, unused)
-            return try deleted.compactMap { UInt32(exactly: try $0.integer(0)) }.sorted()
+            return try deleted.compactMap { UInt32(exactly: try $0.integer()) }.sorted()
         }
         return result
     }
@@ -193,12 +193,12 @@ extension SealedColumn {
             "select \(self.key) from \(self.table) where \(self.key) > $1 order by \(self.key) limit 1 offset $2",
             row,
             limit - 1
-        ).first?.integer(0)
+        ).first?.integer()
         let format = Data([Vault.format])
         let number = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { format + Data($0) }
         let rows = try await tx.query(
             """
-            select \(self.key), \(self.column), \(self.bound)::int8 from \(self.table)
+            select \(self.key) as number, \(self.column) as value, \(self.bound)::int8 as bound from \(self.table)
             where \(self.key) > $1 and \(self.key) <= $2 and \(self.column) is not null
                 and substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) <> $3
                 and substr(\(self.column), 1, 1) = $4
@@ -212,10 +212,10 @@ extension SealedColumn {
         var renewed: [(number: Int64, value: Data)] = []
         var unreadable = 0
         for row in rows {
-            let number = try row.integer(0)
-            guard let place = self.place(number, try row.integer(2)) else { continue }
+            let number = try row.integer("number")
+            guard let place = self.place(number, try row.integer("bound")) else { continue }
             do {
-                guard let value = try vault.renewed(try row.data(1), in: place) else { continue }
+                guard let value = try vault.renewed(try row.data("value"), in: place) else { continue }
                 renewed.append((number, value))
             } catch is VaultError {
                 // The result counts this unreadable value, so that an operator learns of it. Its

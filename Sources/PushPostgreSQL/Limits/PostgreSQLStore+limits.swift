@@ -41,13 +41,14 @@ extension PostgreSQLStore: Cluster {
     }
 
     private static func delay(_ row: Row) throws -> LaneDelay {
-        let length = Duration.milliseconds(min(max(0, try row.integer(2)), Self.longestDelay))
-        return LaneDelay(lane: try row.text(0), length: length, reason: try row.text(3), number: try row.integer(1))
+        let length = Duration.milliseconds(min(max(0, try row.integer("length")), Self.longestDelay))
+        let (lane, reason, number) = (try row.text("lane"), try row.text("reason"), try row.integer("until"))
+        return LaneDelay(lane: lane, length: length, reason: reason, number: number)
     }
 
     /// Selects the pauses that providers have requested from other servers.
     static let delaysOfOthers = """
-        select lane, until, until - \(DatabaseClock.now), reason
+        select lane, until, until - \(DatabaseClock.now) as length, reason
         from lane_rest where until > \(DatabaseClock.now) and process <> $1
         """
 
@@ -96,7 +97,7 @@ extension PostgreSQLStore: Cluster {
     package func acquireProbe(of lane: Lane) async throws -> Bool {
         let (lane, server) = (lane.description, self.membership.number)
         let rows = try await self.read(Self.probeAcquisition, lane, server, Self.probeTime, Self.tolerance)
-        return try rows[0].boolean(0)
+        return try rows[0].flag()
     }
 
     /// Stores pauses that have begun, were extended, or have ended. If this server was testing one
@@ -124,16 +125,16 @@ extension PostgreSQLStore: Cluster {
     /// pause.
     static func pauses(_ rows: Rows) throws -> [LanePause] {
         try rows.compactMap { row in
-            let (lane, number) = (try row.text(0), try row.integer(1))
-            if try row.boolean(7) { return LanePause(lane: lane, nil, number: number) }
+            let (lane, number) = (try row.text("lane"), try row.integer("number"))
+            if try row.flag("is_over") { return LanePause(lane: lane, nil, number: number) }
             // A cause that only a later version knows is skipped.
-            guard let cause = Pause.Cause(rawValue: try row.text(2)) else { return nil }
+            guard let cause = Pause.Cause(rawValue: try row.text("cause")) else { return nil }
             let ongoing = LanePause.Ongoing(
                 cause: cause,
-                reason: try row.text(3),
-                age: .milliseconds(try row.integer(4)),
-                length: min(.milliseconds(try row.integer(5)), Self.longestPause),
-                delayCount: Int(min(max(0, try row.integer(6)), Self.maximumDelays))
+                reason: try row.text("reason"),
+                age: .milliseconds(try row.integer("age")),
+                length: min(.milliseconds(try row.integer("length")), Self.longestPause),
+                delayCount: Int(min(max(0, try row.integer("rests")), Self.maximumDelays))
             )
             return LanePause(lane: lane, ongoing, number: number)
         }
@@ -168,7 +169,8 @@ extension PostgreSQLStore: Cluster {
         """
 
     static let pausesOfOthers = """
-        select lane, number, cause, reason, \(DatabaseClock.now) - since, until - \(DatabaseClock.now), rests, is_over
+        select lane, number, cause, reason, \(DatabaseClock.now) - since as age, until - \(DatabaseClock.now) as length,
+            rests, is_over
         from lane_pause where process <> $1
         """
 

@@ -42,7 +42,7 @@ package struct PostgreSQLMoveTarget {
             // If a server starts now, it waits for the end of this transaction, and then finds
             // the row of `move`.
             _ = try self.connection.query(Schema.schemaLock)
-            if let name = try self.connection.query(Self.servers).first?.text(0) {
+            if let name = try self.connection.query(Self.servers).first?.text() {
                 throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")
             }
             if let mark = try MoveMark(self.connection) {
@@ -55,7 +55,7 @@ package struct PostgreSQLMoveTarget {
                 return true
             }
             for table in MovedTable.names where !MovedTable.ofEmptyStores.contains(table) {
-                if try self.connection.query(MovedTable.finding(table))[0].boolean(0) {
+                if try self.connection.query(MovedTable.finding(table))[0].flag() {
                     throw self.refusal("it is not empty, and has rows in \(table): use an empty one")
                 }
             }
@@ -68,12 +68,12 @@ package struct PostgreSQLMoveTarget {
     package func tables() throws -> [MovedTable] {
         let rows = try self.connection.query(Self.columns)
         return try MovedTable.names.map { name in
-            let own = try rows.filter { try $0.text(0) == name }
+            let own = try rows.filter { try $0.text("table_name") == name }
             let columns = try own.map { row in
-                guard let kind = MovedValue.Kind(rawValue: try row.text(2)) else { throw StoreError.undecodable }
-                return MovedTable.Column(name: try row.text(1), kind: kind)
+                guard let kind = MovedValue.Kind(rawValue: try row.text("kind")) else { throw StoreError.undecodable }
+                return MovedTable.Column(name: try row.text("name"), kind: kind)
             }
-            return MovedTable(name, columns, keyLength: try own.count { try $0.boolean(3) })
+            return MovedTable(name, columns, keyLength: try own.count { try $0.flag("is_key") })
         }
     }
 
@@ -148,7 +148,8 @@ package struct PostgreSQLMoveTarget {
     /// Selects all columns, except those that servers set while they run. The columns of a table's
     /// key come first, in the order of the key.
     private static let columns = """
-        select c.relname::text, a.attname::text, format_type(a.atttypid, null), a.attnum = any(i.indkey::int2[])
+        select c.relname::text as table_name, a.attname::text as name, format_type(a.atttypid, null) as kind,
+            a.attnum = any(i.indkey::int2[]) as is_key
         from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
         join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         where c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
@@ -185,8 +186,8 @@ struct MoveMark {
         guard try connection.has("move"),
             let row = try connection.query("select source, finished_at from move where id = 1").first
         else { return nil }
-        self.source = try row.data(0)
-        self.isFinished = !row.isNull(1)
+        self.source = try row.data("source")
+        self.isFinished = try row.optionalInteger("finished_at") != nil
     }
 
     /// Throws `StoreError` if a move into this database has not finished. The caller must first

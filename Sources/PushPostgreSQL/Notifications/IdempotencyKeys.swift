@@ -22,8 +22,8 @@ struct IdempotencyKeys {
 
     /// Decodes the rows that `lookup` has found; `rows` is `nil` if no request has a key.
     init(_ requests: [Reserved], found rows: Rows?) throws {
-        let key = Int32(StoredRequest.Column.allCases.count)
-        let found = Dictionary(try rows?.map { (try $0.data(key), try StoredRequest($0)) } ?? []) { first, _ in first }
+        let pairs = try rows?.map { (try $0.data("key"), try StoredRequest($0)) }
+        let found = Dictionary(pairs ?? []) { first, _ in first }
         let ends = Dictionary(
             requests.map { ($0.request.key, ($0.for.createdAt - IdempotentRequest.lifetime).milliseconds) }
         ) { first, _ in first }
@@ -81,7 +81,7 @@ extension PostgreSQLStore {
         return try await self.write { tx in
             try await self.search(for: .idempotencyKeys, at: end) { start in
                 let deleted = try await tx.query(Self.expiredKeys, start, end.milliseconds, limit)
-                return (deleted.count, first: try deleted.map { try $0.integer(0) }.min())
+                return (deleted.count, first: try deleted.map { try $0.integer() }.min())
             }
         }
     }

@@ -41,7 +41,7 @@ extension PostGroup {
         with a as (
             select id, name_key, apps, requires_encryption from account where name_key = any($1::bytea[])
             order by id for key share)
-        select a.id, a.name_key, a.apps, null::int8, null::int8, a.requires_encryption from a
+        select a.id, a.name_key, a.apps, null::int8 as notifications, null::int8 as bytes, a.requires_encryption from a
         union all select u.user_id, null, null, u.notifications, u.bytes, null from usage u where u.user_id = any($2::int8[])
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
@@ -75,10 +75,11 @@ extension PostGroup {
         )
     }
 
-    /// The usage of senders, from rows with the sender, the notifications and the bytes.
+    /// The usage of senders, from rows with columns of the table `usage`.
     static func usage(_ rows: Rows) throws -> [Int64: Usage] {
         let usage = try rows.map { row in
-            (try row.integer(0), Usage(notifications: try row.integer(1), bytes: try row.integer(2)))
+            let usage = Usage(notifications: try row.integer("notifications"), bytes: try row.integer("bytes"))
+            return (try row.integer("user_id"), usage)
         }
         return Dictionary(usage) { first, _ in first }
     }
@@ -119,16 +120,17 @@ extension PostGroup {
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
         var devices: [Data: [GroupDevice]] = [:]
         for row in rows {
-            let (number, user) = (try row.integer(1), try row.integer(2))
-            let device = GroupDevice(number: number, user: user, lane: try row.text(3), isAway: try row.boolean(4))
-            devices[try row.data(0), default: []].append(device)
+            let (number, user) = (try row.integer("number"), try row.integer("user_id"))
+            let (lane, isAway) = (try row.text("lane"), try row.flag("is_away"))
+            let device = GroupDevice(number: number, user: user, lane: lane, isAway: isAway)
+            devices[try row.data("tag"), default: []].append(device)
         }
         return devices
     }
 
     private static let taggedDevices = """
         select k.tag, v.number, v.user_id, v.lane,
-            case when v.lane = any($3::text[]) then \(StreamHolder.holder(of: "v.number")) is null else false end
+            case when v.lane = any($3::text[]) then \(StreamHolder.holder(of: "v.number")) is null else false end as is_away
         from pg_catalog.unnest($1::bytea[]) as k (tag)
         cross join lateral (
             select d.number, d.user_id, d.lane from device_tag t join device d on d.number = t.device

@@ -75,12 +75,12 @@ struct PostGroup {
         /// Adds the facts in the rows that `lookup` has found.
         mutating func add(_ rows: Rows) throws {
             for row in rows {
-                let id = try row.integer(0)
-                if let key = try row.optionalData(1) {
-                    let apps = Set(storedApps: try row.optionalText(2))
-                    self.users[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
-                } else if let notifications = try row.optionalInteger(3) {
-                    self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
+                let id = try row.integer("id")
+                if let key = try row.optionalData("name_key") {
+                    let (apps, isRequired) = (try row.optionalText("apps"), try row.flag("requires_encryption"))
+                    self.users[key] = NamedUser(id: id, apps: Set(storedApps: apps), requiresEncryption: isRequired)
+                } else if let notifications = try row.optionalInteger("notifications") {
+                    self.usage[id] = Usage(notifications: notifications, bytes: try row.integer("bytes"))
                 } else {
                     self.ids.insert(id)
                 }
@@ -126,7 +126,7 @@ struct PostGroup {
         if let rows = answers.next() { try facts.add(rows) }
         let drawn = draw == nil ? nil : answers.next()
         self.facts = facts
-        self.numbers = try drawn.map(WriteTransaction.numbers) ?? [:]
+        self.numbers = try drawn.map { try WriteTransaction.numbers($0, "change", by: "user_id") } ?? [:]
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
         // This statement also waits for the end of the transaction of an earlier run. It must come
@@ -220,7 +220,7 @@ struct PostGroup {
         }
         let sequences: [Int64: Int64]
         do {
-            sequences = try WriteTransaction.numbers(await self.tx.query(all: statements)[0])
+            sequences = try WriteTransaction.numbers(await self.tx.query(all: statements)[0], "sequence", by: "id")
         } catch let error as DatabaseError where error.isOvertaking {
             throw Overtaken()
         }

@@ -15,10 +15,11 @@ extension PostgreSQLStore {
     ) async throws -> PayloadLease {
         try await self.write { tx in
             let row = try await tx.query(Self.leasePayload, id.rawValue, user, end.milliseconds, now.milliseconds).first
-            guard let row, try row.boolean(1) else {
+            guard let row, try row.flag("is_leased") else {
                 return try await tx.state(of: id, for: user, now: now).leased(now)
             }
-            if try row.boolean(2) { tx.record(.collected(id.rawValue, by: user, at: now, sender: try row.integer(0))) }
+            let sender = try row.integer("sender_id")
+            if try row.flag("is_first") { tx.record(.collected(id.rawValue, by: user, at: now, sender: sender)) }
             if let record { tx.append(record) }
             return .granted
         }
@@ -38,7 +39,8 @@ extension PostgreSQLStore {
             update recipient r set fetched_at = $4 from w
             where r.notification_id = w.notification_id and r.user_id = w.user_id and r.fetched_at is null
             returning r.user_id)
-        select n.sender_id, exists (select 1 from w), exists (select 1 from f) from notification n where n.id = $1
+        select n.sender_id, exists (select 1 from w) as is_leased, exists (select 1 from f) as is_first
+        from notification n where n.id = $1
         """
 
     package func take(
@@ -69,7 +71,8 @@ extension PostgreSQLStore {
             // The query requests one lease more than `limit`: the end of the additional lease says
             // when this function must be called again.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
-                (key: try RecipientKey(row), end: try row.integer(2), app: AppName(stored: try row.optionalText(3)))
+                let (key, end) = (try RecipientKey(row), try row.integer("leased_until"))
+                return (key: key, end: end, app: AppName(stored: try row.optionalText("app")))
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
             let keys = ended.map(\.key).sorted()
@@ -84,7 +87,7 @@ extension PostgreSQLStore {
     }
 
     static let nextLeases = """
-        select notification_id, user_id, leased_until, (select n.app from notification n where n.id = notification_id)
+        select notification_id, user_id, leased_until, (select n.app from notification n where n.id = notification_id) as app
         from untaken where leased_until is not null
         order by leased_until limit $1
         """

@@ -18,7 +18,7 @@ extension PostgreSQLStore {
     package static let apps = "select id, app from notification where id = any($1::int8[]) and expires_at > $2"
 
     package func newestChange(ofUser user: Int64) async throws(StoreError) -> Int64 {
-        try await self.read(Self.newest, user) { rows in try rows.first?.integer(0) ?? 0 }
+        try await self.read(Self.newest, user) { rows in try rows.first?.integer() ?? 0 }
     }
 
     /// Selects the user's newest change number: the one directly before the next number that can
@@ -44,7 +44,7 @@ extension PostgreSQLStore {
                 fetches.map(\.now.milliseconds)
             ) { rows in
                 var found: [Row?] = fetches.map { _ in nil }
-                for row in rows { found[Int(try row.integer(Int32(FetchColumn.allCases.count)))] = row }
+                for row in rows { found[Int(try row.integer("place"))] = row }
                 return found.map { .success($0) }
             }
         } catch {

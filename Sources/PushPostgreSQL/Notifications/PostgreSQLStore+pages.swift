@@ -21,8 +21,9 @@ extension PostgreSQLStore {
             while true {
                 let end = try await self.read(Self.changes, user, start, limit) { rows -> Int64? in
                     for row in rows {
-                        removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                        guard !row.isNull(0), try builder.take(row, for: user, self.sealing.rows) else { return nil }
+                        removedAt = try row.optionalDate("removed_at")
+                        if try row.optionalInteger("change") == nil { return nil }
+                        guard try builder.take(row, for: user, self.sealing.rows) else { return nil }
                     }
                     return rows.count < limit ? nil : try rows[rows.count - 1].integer(ChangeColumn.change)
                 }
@@ -51,8 +52,9 @@ extension PostgreSQLStore {
             let numbers = Set(ids).map(\.rawValue)
             try await self.read(Self.named, numbers, numbers.map { _ in user }) { rows in
                 for row in rows {
-                    page.removedAt = try row.optionalInteger(Self.removedAt).map(Date.init(milliseconds:))
-                    if !row.isNull(0) { try page.add(row, of: app, for: user, self.sealing.rows, now: now) }
+                    page.removedAt = try row.optionalDate("removed_at")
+                    if try row.optionalInteger("change") == nil { continue }
+                    try page.add(row, of: app, for: user, self.sealing.rows, now: now)
                 }
             }
             page.finish(within: budget)
@@ -87,7 +89,7 @@ extension PostgreSQLStore {
         let shown = page.entries.indices.filter { !page.entries[$0].isGone && !page.entries[$0].isReadOnce }
         if shown.isEmpty { return true }
         let payloads = try await self.read(Self.payloads, shown.map { page.entries[$0].id.rawValue }) { rows in
-            Dictionary(try rows.map { (try $0.integer(0), try $0.data(1)) }) { first, _ in first }
+            Dictionary(try rows.map { (try $0.integer("id"), try $0.data("payload")) }) { first, _ in first }
         }
         for index in shown {
             guard let payload = payloads[page.entries[index].id.rawValue] else { return false }
@@ -96,13 +98,10 @@ extension PostgreSQLStore {
         return true
     }
 
-    /// The index of the column that contains the time of the last removal.
-    private static let removedAt = Int32(ChangeColumn.allCases.count)
-
-    /// Selects a user's next changes. It always returns a row, whose last column is the time of
-    /// the last removal. If there are no changes, the other columns are null.
+    /// Selects a user's next changes, and the time of the last removal as `removed_at`. Always
+    /// returns a row; if there are no changes, its other columns are null.
     static let changes = """
-        select p.*, m.at from (select max(at) as at from removal) m left join (
+        select p.*, m.removed_at from (select max(at) as removed_at from removal) m left join (
             select \(ChangeColumn.list) from recipient r join notification n on n.id = r.notification_id
             where r.user_id = $1 and r.change > $2 order by r.change limit $3) p on true
         order by p.change
@@ -111,7 +110,7 @@ extension PostgreSQLStore {
     /// Looks up this user's row for each named notification. The user may have very many other
     /// notifications, and the query must not read them.
     static let named = """
-        select p.*, m.at from (select max(at) as at from removal) m left join (
+        select p.*, m.removed_at from (select max(at) as removed_at from removal) m left join (
             select \(ChangeColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
             \(RecipientKey.lookup.join("*", of: "recipient", as: "r", with: "t"))
             \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))

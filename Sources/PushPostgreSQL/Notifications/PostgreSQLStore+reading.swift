@@ -83,15 +83,15 @@ extension PostgreSQLStore {
     ) async throws -> [(id: Int64, mark: ReadMark, app: AppName)] {
         if ids.isEmpty { return [] }
         return try await self.read(Self.visibleMarks, ids, ids.map { _ in user }, now.milliseconds).map {
-            let mark: ReadMark = try $0.boolean(1) ? .read : .unread
-            return (id: try $0.integer(0), mark: mark, app: AppName(stored: try $0.optionalText(2)))
+            let mark: ReadMark = try $0.flag("is_read") ? .read : .unread
+            return (id: try $0.integer("notification_id"), mark: mark, app: AppName(stored: try $0.optionalText("app")))
         }
     }
 
     /// Looks up the row of this user for each notification. The user may have very many other
     /// notifications, which the query must not read.
     private static let visibleMarks = """
-        select t.notification_id, r.read_at is not null, n.app
+        select t.notification_id, r.read_at is not null as is_read, n.app
         from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         \(RecipientKey.lookup.join("read_at", of: "recipient", as: "r", with: "t", condition: "and dismissed_at is null"))
         \(KeyLookup(columns: ["id"]).join("*", of: "notification", as: "n", with: "t", ["id": "t.notification_id"]))

@@ -43,7 +43,7 @@ extension PostgreSQLStore {
         let page = page ?? AudienceWalk.page
         try await self.continueRecalls()
         return try await self.write { tx in
-            let devices = try await tx.query(Self.pushes, id.rawValue, device, page).map { try $0.integer(0) }
+            let devices = try await tx.query(Self.pushes, id.rawValue, device, page).map { try $0.integer() }
             let pushes = devices.map { DuePush(notification: id.rawValue, device: $0) }
             try await tx.cancel(pushes, reason: PushReason.recalled, now: now)
             return devices.count < page ? nil : devices.last
@@ -63,10 +63,10 @@ extension PostgreSQLStore {
     /// before, it may deadlock with another transaction, and then run again.
     static func continueRecalls(_ tx: WriteTransaction, page: Int) async throws -> Bool {
         guard let row = try await tx.query(Self.oldestRecall).first else { return false }
-        let (id, last) = (try row.integer(0), try row.integer(1))
+        let (id, last) = (try row.integer("notification_id"), try row.integer("user_id"))
         var users: [Int64] = []
-        if let recalledAt = try row.optionalInteger(2) {
-            users = try await tx.query(Self.nextRecipients, id, last, page).map { try $0.integer(0) }
+        if let recalledAt = try row.optionalInteger("recalled_at") {
+            users = try await tx.query(Self.nextRecipients, id, last, page).map { try $0.integer() }
             let numbers = try await tx.changes(ofUsers: users)
             try await tx.setRecallChanges(users, numbers, ofRecall: id, at: recalledAt)
         }
@@ -118,12 +118,12 @@ extension WriteTransaction {
         // This statement waits for a running fan-out or release of the notification. So the recall
         // also covers the recipients whom the fan-out or the release has added.
         guard let row = try await self.query(Self.lockWork, id).first else { return .refused }
-        let (sender, app) = (try row.integer(0), AppName(stored: try row.optionalText(3)))
-        guard recaller.mayRecall(ofSender: sender, isScheduled: try row.boolean(1)) else { return .refused }
+        let (sender, app) = (try row.integer("sender_id"), AppName(stored: try row.optionalText("app")))
+        guard recaller.mayRecall(ofSender: sender, isScheduled: try row.flag("is_scheduled")) else { return .refused }
         // A recipient who has dismissed the notification is not marked: for this recipient the
         // notification is already gone.
         let rows = try await self.query(Self.firstRecipients, id, now.milliseconds, page + 1)
-        let found = try rows.map { try $0.optionalInteger(0) }
+        let found = try rows.map { try $0.optionalInteger() }
         if found.isEmpty { return .refused }
         let recipients = found.compactMap(\.self)
         let users = Array(recipients.prefix(page))
@@ -134,7 +134,7 @@ extension WriteTransaction {
         try await self.setRecallChanges(users, numbers, ofRecall: id, at: now.milliseconds)
         let isComplete = recipients.count <= page
         _ = try await self.query(Self.replaceWork, id, users.last ?? 0, !isComplete)
-        let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(0) ?? 0)
+        let usage = Usage(notifications: 0, bytes: try erased.optionalInteger() ?? 0)
         try await self.subtract([sender: usage])
         return isComplete ? .complete : .begun
     }
@@ -142,7 +142,7 @@ extension WriteTransaction {
     private static let lockWork = """
         with f as (select 1 from fanout where notification_id = $1 for update),
         s as (select 1 from scheduled where notification_id = $1 for update)
-        select n.sender_id, (select count(*) from s) > 0, (select count(*) from f), n.app
+        select n.sender_id, (select count(*) from s) > 0 as is_scheduled, (select count(*) from f), n.app
         from notification n where n.id = $1
         """
 

@@ -45,7 +45,7 @@ extension WriteTransaction {
         let (notifications, users) = (receipts.map(\.key.notification), receipts.map(\.key.user))
         let rows = try await self.query(Self.storeReceipts, notifications, users, receipts.map(\.fetchedAt))
         let written = try rows.map { row in
-            (key: try RecipientKey(row), at: Date(milliseconds: try row.integer(2)), sender: try row.optionalInteger(3))
+            (key: try RecipientKey(row), at: try row.date("fetched_at"), sender: try row.optionalInteger("sender_id"))
         }
         for one in written {
             self.record(.collected(one.key.notification, by: one.key.user, at: one.at, sender: one.sender))
@@ -76,7 +76,7 @@ extension WriteTransaction {
             keys: fetched.map(\.key),
             fetched.map(\.at.milliseconds),
             PushReason.paced
-        ).map { (push: try DuePush($0), at: try $0.integer(2)) }
+        ).map { (push: try DuePush($0), at: try $0.integer("fetched_at")) }
         for (time, pushes) in Dictionary(grouping: pushes, by: \.at).sorted(by: { $0.key < $1.key }) {
             try await self.cancel(pushes.map(\.push), reason: PushReason.fetched, now: Date(milliseconds: time))
         }
@@ -88,7 +88,7 @@ extension WriteTransaction {
         select p.notification_id, p.device, t.fetched_at
         from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, fetched_at)
         join device d on d.user_id = t.user_id and d.retired_at is null and d.handle is not null
-        \(DuePush.key.join(
+        \(DuePush.lookup.join(
             "notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"], condition: "and reason = $4"
         ))
         where not exists (select 1 from device o where o.user_id = t.user_id and o.number <> d.number

@@ -9,7 +9,7 @@ extension PostgreSQLStore {
         return try await self.write(.ordered) { tx in
             let expired = try await self.search(for: .notifications, at: now) { start in
                 let rows = try await tx.query(Self.expired, start, now.milliseconds, page)
-                return (try rows.map(ExpiredNotification.init), first: try rows.first?.integer(4))
+                return (try rows.map(ExpiredNotification.init), first: try rows.first?.integer("expires_at"))
             }
             if expired.isEmpty { return false }
             let notifications = Dictionary(expired.map { ($0.id, $0) }) { first, _ in first }
@@ -73,7 +73,7 @@ extension PostgreSQLStore {
     private static let deleteNotifications = """
         with d as (
             delete from notification where id = any($1::int8[]) returning sender_id, length(payload)::int8 as bytes)
-        select sender_id, count(*), coalesce(sum(bytes), 0)::int8 from d group by sender_id
+        select sender_id as user_id, count(*) as notifications, coalesce(sum(bytes), 0)::int8 as bytes from d group by sender_id
         """
 
     /// Stores the time at which expired rows were last deleted (see `NotificationPage.removedAt`).
@@ -93,9 +93,9 @@ private struct ExpiredNotification {
     let expiresAt: Date
 
     init(_ row: Row) throws {
-        (self.id, self.sender) = (try row.integer(0), try row.integer(1))
-        (self.app, self.collapseID) = (AppName(stored: try row.optionalText(2)), try row.optionalText(3))
-        self.expiresAt = Date(milliseconds: try row.integer(4))
+        (self.id, self.sender) = (try row.integer("id"), try row.integer("sender_id"))
+        self.app = AppName(stored: try row.optionalText("app"))
+        (self.collapseID, self.expiresAt) = (try row.optionalText("collapse_id"), try row.date("expires_at"))
     }
 }
 
@@ -125,21 +125,21 @@ private struct ExpiredRows {
     /// Counts deleted pushes without an outcome as expired.
     private func recordExpiry(of rows: Rows) throws {
         for row in rows {
-            let lane = try row.text(3)
+            let lane = try row.text("lane")
             self.tx.count(.expired, lane: lane)
             guard self.tx.keeps(.expired), !Lane(stored: lane).isOfLooks,
-                let notification = self.notifications[try row.integer(0)]
+                let notification = self.notifications[try row.integer("notification_id")]
             else { continue }
             self.tx.record(
                 NewEvent(
                     kind: .expired,
                     at: notification.expiresAt,
                     notification: notification.id,
-                    device: try row.integer(1),
-                    user: try row.integer(2),
+                    device: try row.integer("device"),
+                    user: try row.integer("user_id"),
                     lane: lane,
                     sender: notification.sender,
-                    reason: try row.optionalText(4)
+                    reason: try row.optionalText("reason")
                 )
             )
         }
@@ -178,8 +178,8 @@ private struct ExpiredRows {
     /// devices may still show it.
     private func deleteRecipients(_ part: RetentionProgress.Part, limit: Int) async throws -> [DuePush] {
         try await self.tx.query(Self.recipientDeletion, part.ids, part.after, limit).map { row in
-            let (id, user) = (try row.integer(0), try row.integer(1))
-            if try row.boolean(2), let app = self.notifications[id]?.app {
+            let (id, user) = (try row.integer("notification_id"), try row.integer("user_id"))
+            if try row.flag("is_open"), let app = self.notifications[id]?.app {
                 self.tx.afterCommit { [book] in book.record(LookOrder(user: user, app: app)) }
             }
             return DuePush(notification: id, device: user)
@@ -194,6 +194,6 @@ private struct ExpiredRows {
             delete from untaken w using l
             where \(RecipientKey.lookup.condition("w", "l")))
         delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
-        returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
+        returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null as is_open
         """
 }

@@ -97,13 +97,13 @@ extension WriteTransaction {
             ids.map { _ in user },
             mark == .read ? now.milliseconds : nil,
             now.milliseconds
-        ).map { try $0.integer(0) }
+        ).map { try $0.integer() }
     }
 
     /// Records that these recipients no longer wait for their payloads. Erases the payloads that
     /// no recipient waits for any more.
     func recordTaken(_ recipients: [RecipientKey]) async throws {
-        let ids = try await self.query(Self.deleteUntaken, keys: recipients).map { try $0.integer(0) }
+        let ids = try await self.query(Self.deleteUntaken, keys: recipients).map { try $0.integer() }
         try await self.eraseIfTaken(Set(ids).sorted())
     }
 
@@ -122,11 +122,11 @@ extension WriteTransaction {
         if notifications.isEmpty { return }
         let found = try await self.query(
             """
-            select id, sender_id, length(payload)::int8 from notification
+            select id, sender_id, length(payload)::int8 as bytes from notification
             where id = any($1::int8[]) and is_read_once and payload is not null order by id for no key update
             """,
             notifications
-        ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
+        ).map { (id: try $0.integer("id"), sender: try $0.integer("sender_id"), bytes: try $0.integer("bytes")) }
         if found.isEmpty { return }
         // The erasure is a separate statement, which must see commits that happened while the
         // previous statement waited for its locks.
@@ -139,7 +139,7 @@ extension WriteTransaction {
                 returning n.id
                 """,
                 found.map(\.id)
-            ).map { try $0.integer(0) }
+            ).map { try $0.integer() }
         )
         var freed: [Int64: Usage] = [:]
         for notification in found where erased.contains(notification.id) {
@@ -158,7 +158,7 @@ extension WriteTransaction {
     static let pushesToRecipients = """
         select p.notification_id, p.device from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
         join device d on d.user_id = t.user_id
-        \(DuePush.key.join("notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"]))
+        \(DuePush.lookup.join("notification_id, device", of: "push", as: "p", with: "t", ["device": "d.number"]))
         order by 1, 2
         """
 
@@ -198,13 +198,14 @@ extension WriteTransaction {
     /// Returns the first number of each user; the user's further numbers follow it without a gap.
     func changes(ofUsers users: some Sequence<Int64>, each count: Int = 1) async throws -> [Int64: Int64] {
         let users = Set(users).sorted()
-        return users.isEmpty ? [:] : try Self.numbers(await self.query(Self.nextChanges, users, count))
+        if users.isEmpty { return [:] }
+        return try Self.numbers(await self.query(Self.nextChanges, users, count), "change", by: "user_id")
     }
 
-    /// Decodes rows of two numbers, such as a user and the first change number that was drawn for
-    /// the user.
-    static func numbers(_ rows: some Collection<Row>) throws -> [Int64: Int64] {
-        Dictionary(try rows.map { (try $0.integer(0), try $0.integer(1)) }) { first, _ in first }
+    /// Decodes two columns with numbers, such as the users and the first change numbers that were
+    /// drawn for them.
+    static func numbers(_ rows: some Collection<Row>, _ value: String, by key: String) throws -> [Int64: Int64] {
+        Dictionary(try rows.map { (try $0.integer(key), try $0.integer(value)) }) { first, _ in first }
     }
 
     /// Draws change numbers. A number is at least the time since 1970 in units of 2⁻³⁰ s, as in
@@ -220,7 +221,7 @@ extension WriteTransaction {
         select u.user_id, (extract(epoch from clock_timestamp()) * 1073741824)::int8 + $2 - 1
         from \(users) order by u.user_id
         on conflict (user_id) do update set change = greatest(c.change + $2, excluded.change)
-        returning user_id, change - $2 + 1
+        returning user_id, change - $2 + 1 as change
         """
     }
 }

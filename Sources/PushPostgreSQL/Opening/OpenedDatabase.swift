@@ -98,7 +98,7 @@ struct OpenedDatabase {
             )
             row = try connection.query(read).first
         }
-        guard let row, let secret = IndexSecret(bytes: try vault.open(try row.data(0), in: .indexSecret)) else {
+        guard let row, let secret = IndexSecret(bytes: try vault.open(try row.data(), in: .indexSecret)) else {
             throw VaultError.unreadable
         }
         return secret

@@ -58,9 +58,9 @@ enum Schema {
         guard try connection.has("migration") else { return AppliedMigrations(hashes: [:]) }
         var (hashes, oldestKnown): ([String: Data], [String: String]) = ([:], [:])
         for row in try connection.query("select name, hash, oldest_known from migration") {
-            let name = try row.text(0)
-            hashes[name] = try row.data(1)
-            oldestKnown[name] = try row.text(2)
+            let name = try row.text("name")
+            hashes[name] = try row.data("hash")
+            oldestKnown[name] = try row.text("oldest_known")
         }
         return AppliedMigrations(hashes: hashes, oldestKnown: oldestKnown)
     }
@@ -79,13 +79,11 @@ enum Schema {
     // MARK: - Private
 
     private static func checkServer(_ connection: BlockingConnection) throws {
-        let row = try connection.query(
-            "select current_setting('server_version_num')::int8, current_setting('server_encoding')"
-        ).first
-        guard let version = try row?.integer(0), version >= Self.oldestServer else {
+        let version = try connection.query("select current_setting('server_version_num')::int8").first?.integer()
+        guard let version, version >= Self.oldestServer else {
             throw StoreError.unusable(reason: "the server is older than PostgreSQL 14")
         }
-        guard let encoding = try row?.text(1), encoding == "UTF8" else {
+        guard try connection.query("select current_setting('server_encoding')").first?.text() == "UTF8" else {
             throw StoreError.unusable(reason: "its encoding is not UTF8; create it with UTF8")
         }
     }
@@ -159,7 +157,7 @@ enum Schema {
             """,
             migration.oldestKnown
         )
-        let names = try older.map { "\(try $0.text(0)) (\(try $0.text(1)))" }
+        let names = try older.map { "\(try $0.text("name")) (\(try $0.text("release")))" }
         if names.isEmpty { return }
         throw StoreError.olderServers(names.joined(separator: ", "), migration: migration.name)
     }
@@ -167,7 +165,7 @@ enum Schema {
 
 extension BlockingConnection {
     func has(_ table: String) throws -> Bool {
-        try self.query("select to_regclass('\(table)') is not null").first?.boolean(0) ?? false
+        try self.query("select to_regclass('\(table)') is not null").first?.flag() ?? false
     }
 }
 

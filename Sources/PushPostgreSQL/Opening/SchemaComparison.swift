@@ -18,7 +18,7 @@ enum SchemaComparison {
         guard !known.isEmpty, known.count == applied.count else { return }
         let expected = try Self.expected(of: known, connection)
         let tables = expected.filter { $0.hasPrefix("table ") }.map { String($0.dropFirst("table ".count)) }
-        let found = Set(try connection.query(Self.objects(in: "current_schema()"), tables).map { try $0.text(0) })
+        let found = Set(try connection.query(Self.objects(in: "current_schema()"), tables).map { try $0.text() })
         let added = found.subtracting(expected).sorted()
         let missing = expected.subtracting(found).sorted()
         if added.isEmpty, missing.isEmpty { return }
@@ -62,8 +62,8 @@ enum SchemaComparison {
             where n.nspname = \(schema) and c.relkind = 'r'
             """
         )
-        let names = try tables.map { try $0.text(0) }
-        return Set(try connection.query(Self.objects(in: schema), names).map { try $0.text(0) })
+        let names = try tables.map { try $0.text() }
+        return Set(try connection.query(Self.objects(in: schema), names).map { try $0.text() })
     }
 
     /// Selects one line for each object that can influence a statement on one of the tables in

@@ -11,7 +11,7 @@ enum SchemaOwnership {
     /// lacks on its own tables. Ignores superusers, the database's owner, and roles that include
     /// the server's role: all of these have every right anyway.
     static func check(_ connection: BlockingConnection) throws {
-        let all = try connection.query(Self.foreignRights).map { try $0.text(0) }
+        let all = try connection.query(Self.foreignRights).map { try $0.text() }
         // A right of all roles is listed once, for `public`, and not for each role.
         let ofPublic = all.filter { $0.hasPrefix("public ") }
         let rights = ofPublic.isEmpty ? all : ofPublic
@@ -30,8 +30,8 @@ enum SchemaOwnership {
     /// in `search_path` exists, the current schema is that of temporary tables.
     static func checkCreation(_ connection: BlockingConnection) throws {
         let row = try connection.query(Self.creation)[0]
-        if try row.boolean(3) { return }
-        let (role, database, schema) = (try row.text(0), try row.text(1), try row.text(2))
+        if try row.flag("may_create") { return }
+        let (role, database, schema) = (try row.text("role"), try row.text("database"), try row.text("schema"))
         let fault =
             schema.isEmpty
             ? "finds no schema of its search_path in the database \(database), or may not use it"
@@ -45,7 +45,7 @@ enum SchemaOwnership {
 
     /// Selects the rights that the server's role lacks on its own tables, and the role.
     static let lackingRights = """
-        select p.name || ' on the table ' || c.relname::text, quote_ident(current_user)
+        select p.name || ' on the table ' || c.relname::text as lack, quote_ident(current_user) as role
         from pg_class c, (values ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) as p (name)
         where c.relkind = 'r' and pg_has_role(c.relowner, 'usage') and not has_table_privilege(c.oid, p.name)
             and c.relnamespace = (select m.relnamespace from pg_class m where m.oid = to_regclass('migration'))
@@ -56,14 +56,15 @@ enum SchemaOwnership {
 
     private static func checkOwnRights(_ connection: BlockingConnection) throws {
         let lacking = try connection.query(Self.lackingRights)
-        guard let role = try lacking.first?.text(1) else { return }
-        let rights = try lacking.prefix(5).map { try $0.text(0) }.joined(separator: ", ")
+        guard let role = try lacking.first?.text("role") else { return }
+        let rights = try lacking.prefix(5).map { try $0.text("lack") }.joined(separator: ", ")
         throw StoreError.unusable(reason: "the role \(role) lacks \(rights): give it these rights (docs/scale.md)")
     }
 
     private static let creation = """
-        select quote_ident(current_user), quote_ident(current_database()), coalesce(quote_ident(n.nspname), ''),
-            coalesce(has_schema_privilege(n.oid, 'create'), false)
+        select quote_ident(current_user) as role, quote_ident(current_database()) as database,
+            coalesce(quote_ident(n.nspname), '') as schema,
+            coalesce(has_schema_privilege(n.oid, 'create'), false) as may_create
         from (select 1) as one left join pg_namespace n
             on n.nspname = current_schema() and n.oid <> pg_my_temp_schema()
         """

@@ -27,7 +27,7 @@ struct AudiencePages {
     /// than `page`.
     func take(_ page: Int, at walk: inout AudienceWalk) async throws -> Page {
         if case .device(let id, let user) = self.audience.audience.aim {
-            let devices = try await self.tx.query(Self.oneDevice, id.description, user).map(Self.device)
+            let devices = try await self.tx.query(Self.oneDevice, id.description, user).compactMap(Self.device)
             return Page(rows: AudiencePage(devices: devices), isLast: true)
         }
         self.skipNothing(&walk)
@@ -56,7 +56,7 @@ struct AudiencePages {
             case .user, .nothing: break
             }
         }
-        let count = try await self.tx.query(Self.count, devices, users, page + 1).first?.integer(0) ?? 0
+        let count = try await self.tx.query(Self.count, devices, users, page + 1).first?.integer() ?? 0
         return count > Int64(page)
     }
 
@@ -85,7 +85,7 @@ struct AudiencePages {
         switch branch {
         case .nothing: return (Page(), nil)
         case .user(let key):
-            let users = try await self.query(self.user, start, page, key).map { try $0.integer(0) }
+            let users = try await self.query(self.user, start, page, key).map { try $0.integer() }
             return (Page(rows: AudiencePage(users: users)), nil)
         case .devices: return try self.devices(try await self.query(self.allDevices, start, page, Data()), page)
         case .devicesWith(let tag):
@@ -105,8 +105,8 @@ struct AudiencePages {
         var found = Page()
         var end: Int64?
         for (index, row) in rows.prefix(page).enumerated() {
-            if !row.isNull(1) { found.rows.devices.append(try Self.device(row)) }
-            if index == page - 1, rows.count > page { end = try row.integer(0) }
+            if let device = try Self.device(row) { found.rows.devices.append(device) }
+            if index == page - 1, rows.count > page { end = try row.integer("number") }
         }
         return (found, end)
     }
@@ -115,22 +115,23 @@ struct AudiencePages {
         var found = Page()
         var (user, count): (Int64?, Int) = (nil, 0)
         for row in rows {
-            let next = try row.integer(0)
+            let next = try row.integer("user_id")
             if next != user {
                 if count == page { return (found, user) }
                 (user, count) = (next, count + 1)
-                if try row.boolean(1) { found.rows.users.append(next) }
+                if try row.flag("is_user") { found.rows.users.append(next) }
             }
-            guard let number = try row.optionalInteger(2) else { continue }
-            found.rows.devices.append(
-                AudienceDevice(number: number, user: next, lane: try row.text(3), id: try row.text(4))
-            )
+            if let device = try Self.device(row) { found.rows.devices.append(device) }
         }
         return (found, nil)
     }
 
-    private static func device(_ row: Row) throws -> AudienceDevice {
-        AudienceDevice(number: try row.integer(0), user: try row.integer(1), lane: try row.text(2), id: try row.text(3))
+    /// The device in a row; `nil` if it is not in the audience, or if a user has no device.
+    private static func device(_ row: Row) throws -> AudienceDevice? {
+        guard let number = try row.optionalInteger("number"), let user = try row.optionalInteger("user_id") else {
+            return nil
+        }
+        return AudienceDevice(number: number, user: user, lane: try row.text("lane"), id: try row.text("id"))
     }
 }
 
@@ -158,7 +159,7 @@ extension AudiencePages {
 
     var allDevices: String {
         """
-        select d.number, case when \(self.condition.onDevice) then d.user_id end, d.lane, d.id from device d
+        select d.number, case when \(self.condition.onDevice) then d.user_id end as user_id, d.lane, d.id from device d
         where d.number > $4 order by d.number limit $5
         """
     }
@@ -170,7 +171,7 @@ extension AudiencePages {
         with r as materialized (
             select device from device_tag where \(Self.byTag.rows(of: "$6", after: "$4"))
             order by \(Self.byTag.order) limit $5)
-        select r.device, v.user_id, v.lane, v.id from r
+        select r.device as number, v.user_id, v.lane, v.id from r
         left join lateral (
             select d.user_id, d.lane, d.id from device d
             where d.number = r.device and \(self.audience.isOneTag ? AudienceCondition.activeDevice : self.condition.onDevice)
@@ -184,7 +185,7 @@ extension AudiencePages {
         with r as materialized (
             select user_id from user_tag where \(Self.usersByTag.rows(of: "$6", after: "$4"))
             order by \(Self.usersByTag.order) limit $5)
-        select r.user_id, a.id is not null, v.number, v.lane, v.id from r
+        select r.user_id, a.id is not null as is_user, v.number, v.lane, v.id from r
         left join lateral (
             select u.id from account u where u.id = r.user_id and \(self.condition.onUser) limit 1) as a on true
         left join lateral (

@@ -30,7 +30,7 @@ struct DevicePace {
         self.open = Dictionary(grouping: due, by: \.key.device)
         var devices = Set(self.open.keys)
         if interval != nil {
-            devices = Set(try await tx.query(Self.lock, devices.sorted()).map { try $0.integer(0) })
+            devices = Set(try await tx.query(Self.lock, devices.sorted()).map { try $0.integer() })
         }
         let known = due.filter { devices.contains($0.key.device) }
         // The facts are read by a separate statement, which must see what other transactions
@@ -38,9 +38,9 @@ struct DevicePace {
         let rows = try await tx.query(Self.selectPaces, keys: known.map(\.key), known.map(\.sequence))
         for row in rows {
             self.facts[try DuePush(row)] = Facts(
-                acceptedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
-                hasNewer: try row.boolean(3),
-                isAnotherUnderWay: try row.boolean(4)
+                acceptedAt: try row.optionalDate("accepted_at"),
+                hasNewer: try row.flag("has_newer"),
+                isAnotherUnderWay: try row.flag("is_another_under_way")
             )
         }
     }
@@ -89,10 +89,10 @@ struct DevicePace {
                     where m.id = x.notification_id)
                 and not exists (
                     select 1 from k as o where o.device = x.device and o.notification_id = x.notification_id)
-        ), (
+        ) as has_newer, (
             select true from push x where x.device = k.device and x.due_at is not null
                 and x.lane not like '%\(Lane.lookSuffix)' and x.owner = any(array(select number from node where not is_fenced))
-            limit 1) is not null
+            limit 1) is not null as is_another_under_way
         from k left join device_push a on a.device = k.device
         """
 }

@@ -108,7 +108,7 @@ struct Leasing {
         let keys = leased.map { RecipientKey($0.key.notification, $0.user) }
         let rows = try await tx.query(Self.unread, keys: keys, self.now.milliseconds, LeaseRequest.maximumExamined)
         var counts: [RecipientKey: Int] = [:]
-        for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer(2)) }
+        for row in rows { counts[try RecipientKey(row)] = Int(clamping: try row.integer("count")) }
         return zip(leased, keys).map { delivery, key in
             var delivery = delivery
             delivery.push.unread = counts[key]
@@ -123,7 +123,7 @@ struct Leasing {
                 where r.user_id = k.user_id order by r.change desc limit $4
             ) r join notification m on m.id = r.notification_id
             where r.read_at is null and r.dismissed_at is null and m.payload is not null and m.expires_at > $3
-                and m.app is not distinct from n.app)
+                and m.app is not distinct from n.app) as count
         from (select distinct * from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)) k
         join notification n on n.id = k.notification_id
         """
@@ -155,7 +155,7 @@ extension DueDelivery {
         if ids.isEmpty { return [] }
         var notifications: [Int64: DueNotification] = [:]
         for row in try await tx.query(Self.notifications, Array(ids)) {
-            let id = try row.integer(0)
+            let id = try row.integer("id")
             notifications[id] = try DueNotification(row, from: 1) { alert, sender in
                 Result { () throws(VaultError) in try tx.sealing.alert(alert, of: id, sender: sender) }
             }

@@ -103,7 +103,7 @@ extension WriteTransaction {
     /// user's account, so they run one after the other.
     func insertRecipients(users: [Int64], of target: PushTarget, now: Date) async throws -> Set<Int64> {
         if users.isEmpty { return [] }
-        let new = try await self.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer(0) }
+        let new = try await self.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer() }
         if new.isEmpty { return [] }
         let numbers = try await self.changes(ofUsers: new)
         let rows = try await self.query(
@@ -125,7 +125,7 @@ extension WriteTransaction {
             new.map { self.sealing.rows.recipient(of: target.id, user: $0) },
             target.isReadOnce
         )
-        return Set(try rows.map { try $0.integer(0) })
+        return Set(try rows.map { try $0.integer() })
     }
 
     /// Selects those users in `$1` who may get the payload of the notification `$2` and are not

@@ -32,16 +32,14 @@ extension PostgreSQLStore {
         let apps = self.appsWithLooks.map(\.description)
         let found = try await self.write { tx -> (count: Int, isAhead: Bool)? in
             guard let recall = try await tx.query(Self.recallWithoutLooks, apps).first else { return nil }
-            let (id, app) = (try recall.integer(0), AppName(stored: try recall.optionalText(1)))
-            let marked = try recall.optionalInteger(3)
-            let rows = try await tx.query(Self.recallRecipients, id, try recall.integer(2), marked ?? .max, page)
-            let recipients = try rows.map { (user: try $0.integer(0), hasDismissed: try $0.boolean(1)) }
-            let orders = recipients.filter { !$0.hasDismissed }.map {
-                LookOrder(user: $0.user, app: app, isUrgent: true)
-            }
+            let (id, app) = (try recall.integer("id"), AppName(stored: try recall.optionalText("app")))
+            let (last, marked) = (try recall.integer("look_user_id"), try recall.optionalInteger("marked"))
+            let rows = try await tx.query(Self.recallRecipients, id, last, marked ?? .max, page)
+            let recipients = try rows.map { (user: try $0.integer("user_id"), isOpen: try $0.flag("is_open")) }
+            let orders = recipients.filter(\.isOpen).map { LookOrder(user: $0.user, app: app, isUrgent: true) }
             let count = try await self.enqueueLooks(orders, makeID: makeID, tx, now: now)
-            let last = recipients.count < page ? marked : recipients.last?.user
-            _ = try await tx.query("update notification set look_user_id = $2 where id = $1", id, last)
+            let next = recipients.count < page ? marked : recipients.last?.user
+            _ = try await tx.query("update notification set look_user_id = $2 where id = $1", id, next)
             return (count, isAhead: recipients.count < page && marked != nil)
         }
         if let found, found.isAhead, try await !self.continueRecalls() {
@@ -58,7 +56,7 @@ extension PostgreSQLStore {
         let (users, sessions) = (syncs.map(\.subject.user), syncs.map(\.session))
         let rows = try await self.read(Self.syncedLooks, users, sessions, syncs.map(\.change))
         let found = try rows.compactMap { row -> DuePush? in
-            syncs[Int(try row.integer(2)) - 1].subject.concerns(try row.text(3)) ? try DuePush(row) : nil
+            syncs[Int(try row.integer("place")) - 1].subject.concerns(try row.text("lane")) ? try DuePush(row) : nil
         }
         if found.isEmpty { return }
         try await self.write { tx in try await tx.cancel(found, reason: PushReason.fetched, now: now) }
@@ -88,13 +86,13 @@ extension PostgreSQLStore {
         let devices = try rows.map { try LookDevice($0, of: orders) }.filter { $0.order.subject.concerns($0.lane) }
         if devices.isEmpty { return 0 }
         let waitingRows = try await tx.query(Self.waitingLooks, keys: devices.compactMap(\.lastPush))
-        let waiting = try WriteTransaction.numbers(waitingRows).mapValues(Date.init(milliseconds:))
+        let waiting = try WriteTransaction.numbers(waitingRows, "due_at", by: "device")
         let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
         let holders = try await tx.holders(of: streaming)
         let away = Set(streaming).subtracting(holders.keys)
         let looks = devices.compactMap { device -> Look? in
             guard let interval = intervals[device.lane], !away.contains(device.number) else { return nil }
-            let (last, waitsUntil) = (device.dueAt, waiting[device.number])
+            let (last, waitsUntil) = (device.dueAt, waiting[device.number].map(Date.init(milliseconds:)))
             let due = device.order.nextLook(every: interval, last: last, waitsUntil: waitsUntil, now: now)
             return due.map { (device, $0) }
         }
@@ -114,9 +112,9 @@ extension PostgreSQLStore {
         let dueAt: Date?
 
         init(_ row: Row, of orders: [LookOrder]) throws {
-            (self.number, self.order) = (try row.integer(0), orders[Int(try row.integer(1)) - 1])
-            (self.lane, self.last) = (try row.text(2), try row.optionalInteger(3))
-            self.dueAt = try row.optionalInteger(4).map(Date.init(milliseconds:))
+            (self.number, self.order) = (try row.integer("number"), orders[Int(try row.integer("place")) - 1])
+            (self.lane, self.last) = (try row.text("lane"), try row.optionalInteger("look_id"))
+            self.dueAt = try row.optionalDate("look_at")
         }
 
         var lastPush: DuePush? { self.last.map { DuePush(notification: $0, device: self.number) } }
@@ -162,7 +160,7 @@ extension PostgreSQLStore {
                 expiry.milliseconds,
                 new.map(\.value.subject.app.stored) as [String?]
             )
-            for id in try rows.map({ try $0.integer(0) }) { if let order = drawn[id] { ids[order] = id } }
+            for id in try rows.map({ try $0.integer() }) { if let order = drawn[id] { ids[order] = id } }
             left = left.filter { ids[$0] == nil }
         }
         let rows = looks.compactMap { look in ids[look.device.order].map { (id: $0, look: look) } }
@@ -180,17 +178,17 @@ extension PostgreSQLStore {
 
     /// Selects and locks the recall of these apps whose looks (pushes that tell a device to sync)
     /// come next, except one that another server has locked. A new recall comes before one of a
-    /// broadcast that has begun. The last column is the last recipient with a change number for
-    /// the recall; `null` if all have one. A device that syncs before its user has this number
+    /// broadcast that has begun. `marked` is the last recipient with a change number for the
+    /// recall; `null` if all have one. A device that syncs before its user has this number
     /// does not find the recall.
     static let recallWithoutLooks = """
-        select n.id, n.app, n.look_user_id, (select l.user_id from recall l where l.notification_id = n.id)
+        select n.id, n.app, n.look_user_id, (select l.user_id from recall l where l.notification_id = n.id) as marked
         from notification n where n.look_user_id is not null and coalesce(n.app, '\(AppName.usual)') = any($1::text[])
         order by n.look_user_id limit 1 for no key update of n skip locked
         """
 
     private static let recallRecipients = """
-        select user_id, dismissed_at is not null from recipient
+        select user_id, dismissed_at is null as is_open from recipient
         where \(RecipientKey.byNotification.rows(of: "$1", after: "$2")) and user_id <= $3
         order by \(RecipientKey.byNotification.order) limit $4
         """

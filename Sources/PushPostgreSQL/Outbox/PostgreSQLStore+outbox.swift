@@ -143,7 +143,7 @@ extension PostgreSQLStore {
     ) async throws -> PushChangeOutcome {
         try await self.write { [membership] tx in
             let (id, name) = (push.notification.rawValue, push.device.description)
-            let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first?.integer(0)
+            let number = try await tx.query(Self.findDevice, id, name, now.milliseconds, push.sender).first?.integer()
             guard let device = number, let (standing, lane) = try await tx.standing(id, device: device) else {
                 return change.outcome(for: nil, now: now)
             }

@@ -9,13 +9,12 @@ extension PostgreSQLStore {
             // Only pushes to streams at this server count: other servers send the pushes of their
             // own streams.
             let values: [any Bindable] = [lane.description, queue == .bulk, Int64.min, self.membership.number]
-            return try await self.read(Self.nextDueByStream, values: values) { try $0.first?.integer(0) }
-                .map(Date.init(milliseconds:))
+            return try await self.read(Self.nextDueByStream, values: values) { try $0.first?.date() }
         }
         let marks = self.marks
         let search = marks.begin(.pushes(lane, queue), at: .now)
         let first = try await self.read(Self.nextDue, lane.description, queue == .bulk, search.start) { rows in
-            try rows.first?.integer(0)
+            try rows.first?.integer()
         }
         marks.endPoll(search, first: first, at: .now)
         return first.map(Date.init(milliseconds:))
@@ -37,8 +36,7 @@ extension PostgreSQLStore {
         // earlier due times, the index may have only entries of deleted rows.
         let start = self.marks.begin(.pushes(lane, queue), at: .now).start
         let values: [any Bindable] = [lane.description, queue == .bulk, start, Int64(Queue.maximumExamined)]
-        return try await self.read(Self.oldestWaiting, values: values) { try $0.first?.optionalInteger(0) }
-            .map(Date.init(milliseconds:))
+        return try await self.read(Self.oldestWaiting, values: values) { try $0.first?.optionalDate() }
     }
 
     static let oldestWaiting = """
@@ -55,13 +53,14 @@ extension PostgreSQLStore {
         try await self.read(Self.tallies) { try Self.tallies(in: $0) }
     }
 
-    static let tallies = "select lane, state, sum(count)::int8 from tally group by lane, state"
+    static let tallies = "select lane, state, sum(count)::int8 as count from tally group by lane, state"
 
     static func tallies(in rows: Rows) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
         for row in rows {
-            guard let state = TallyState(rawValue: try row.text(1)) else { continue }
-            tallies[try row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: try row.integer(2))
+            guard let state = TallyState(rawValue: try row.text("state")) else { continue }
+            let (lane, count) = (try row.text("lane"), Int(clamping: try row.integer("count")))
+            tallies[lane, default: Tally()][keyPath: state.member] = count
         }
         return tallies
     }

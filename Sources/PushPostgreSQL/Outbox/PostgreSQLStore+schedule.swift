@@ -9,7 +9,7 @@ extension PostgreSQLStore {
             var release = Release()
             let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map(StoredTarget.init)
             if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
-            release.nextDue = try await tx.query(Self.firstDue).first.map { Date(milliseconds: try $0.integer(0)) }
+            release.nextDue = try await tx.query(Self.firstDue).first?.date()
             return release
         }
     }
@@ -38,11 +38,8 @@ extension PostgreSQLStore {
 
     package func schedule(countingAtMost limit: Int) async throws(StoreError) -> Schedule {
         let count = "select count(*) from (select 1 from scheduled limit $1) as s"
-        return try await self.read("select (\(count)), (\(PostgreSQLStore.firstDue))", limit) { rows in
-            Schedule(
-                count: Int(clamping: try rows.first?.integer(0) ?? 0),
-                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
-            )
+        return try await self.read("select (\(count)) as count, (\(Self.firstDue)) as first_due", limit) {
+            Schedule(count: Int(clamping: try $0[0].integer("count")), firstDue: try $0[0].optionalDate("first_due"))
         }
     }
 
@@ -101,7 +98,7 @@ extension WriteTransaction {
         now: Date
     ) async throws -> (reach: Reach, hasWork: Bool) {
         let rows = try await self.query(Self.assignSequence, scheduled.id, now.milliseconds, Int64.random(in: 0..<256))
-        guard let sequence = try rows.first?.integer(0) else {
+        guard let sequence = try rows.first?.integer() else {
             throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
         }
         let target = scheduled.target(to: audience, sequence: sequence)
@@ -122,7 +119,7 @@ extension WriteTransaction {
         if ids.isEmpty { return }
         var erased: [Int64: Usage] = [:]
         for row in try await self.query(Self.eraseUnsent, ids, now.milliseconds) {
-            erased[try row.integer(0), default: Usage()].bytes += try row.integer(1)
+            erased[try row.integer("sender_id"), default: Usage()].bytes += try row.integer("bytes")
         }
         try await self.subtract(erased)
     }
@@ -148,17 +145,18 @@ struct ReleaseRights {
         let senders = Set(wanted.map(\.scheduled.sender)).sorted()
         let keys = Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         for row in try await tx.query(Self.accounts, senders, keys) {
-            let (id, key) = (try row.integer(0), try row.data(1))
-            let apps = Set(storedApps: try row.optionalText(3))
-            self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
-            if try row.boolean(4) { self.senders[id] = SenderRight(role: try row.text(2), key: key, apps: apps) }
+            let (id, key) = (try row.integer("id"), try row.data("name_key"))
+            let (apps, role) = (Set(storedApps: try row.optionalText("apps")), try row.text("role"))
+            let isRequired = try row.flag("requires_encryption")
+            self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: isRequired)
+            if try row.flag("is_enabled") { self.senders[id] = SenderRight(role: role, key: key, apps: apps) }
         }
         let users = Set(wanted.flatMap { self.users(of: $0.audience) })
         if wanted.count > 1, users.count > 1 { try await tx.lockCounters(of: users) }
     }
 
     static let accounts = """
-        select id, name_key, role, apps, disabled_at is null, requires_encryption from account
+        select id, name_key, role, apps, disabled_at is null as is_enabled, requires_encryption from account
         where id = any($1::int8[]) or name_key = any($2::bytea[]) order by id for key share
         """
 

@@ -46,7 +46,7 @@ struct PushInsertion {
         let others = users.filter { !new.contains($0) }
         if others.isEmpty { return }
         let rows = try await self.tx.query(Self.earlier, self.target.id, others)
-        self.earlierRecipients.formUnion(try rows.map { try $0.integer(0) })
+        self.earlierRecipients.formUnion(try rows.map { try $0.integer() })
     }
 
     /// Selects the earlier recipients, and locks their rows. A dismissal at the same time then
@@ -72,9 +72,9 @@ struct PushInsertion {
             devices.map { away.contains($0.number) ? PushReason.away : nil } as [String?]
         )
         for row in rows {
-            self.tx.count(.enqueued, lane: try row.text(1))
+            self.tx.count(.enqueued, lane: try row.text("lane"))
             self.count += 1
-            if !away.contains(try row.integer(0)) { self.dueCount += 1 }
+            if !away.contains(try row.integer("device")) { self.dueCount += 1 }
         }
     }
 
@@ -131,11 +131,11 @@ extension PushInsertion {
         // The loop tries again if a row was deleted between its two statements.
         while !left.isEmpty {
             let inserted = try await self.tx.query(Self.insertCollapse, left, collapseID, target.id, target.sequence)
-            first.formUnion(try inserted.map { try $0.integer(0) })
+            first.formUnion(try inserted.map { try $0.integer() })
             left.removeAll(where: first.contains)
             if left.isEmpty { break }
             let found = try await self.tx.query(Self.lockNewest, left, collapseID).map { row in
-                (push: DuePush(try row.integer(1), try row.integer(0)), sequence: try row.integer(2))
+                (push: try DuePush(row), sequence: try row.integer("sequence"))
             }
             others += found
             let known = Set(found.map(\.push.device))

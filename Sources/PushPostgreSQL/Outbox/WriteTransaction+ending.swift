@@ -40,7 +40,7 @@ extension WriteTransaction {
         ended.reserveCapacity(rows.count)
         for row in rows {
             let push = try DuePush(row)
-            let (lane, state) = (try row.text(3), TallyState(rawValue: try row.text(4)))
+            let (lane, state) = (try row.text("lane"), TallyState(rawValue: try row.text("state")))
             ended.insert(push)
             guard let state else { continue }
             self.count(state, lane: lane)
@@ -52,10 +52,10 @@ extension WriteTransaction {
                     at: now,
                     notification: push.notification,
                     device: push.device,
-                    user: try row.integer(2),
+                    user: try row.integer("user_id"),
                     lane: lane,
-                    sender: try row.optionalInteger(6),
-                    reason: try row.optionalText(5)
+                    sender: try row.optionalInteger("sender_id"),
+                    reason: try row.optionalText("reason")
                 )
             )
         }
@@ -72,8 +72,8 @@ extension WriteTransaction {
         if ends.isEmpty { return }
         do {
             for row in try await self.query(Self.settleAndCountPushes, values: Self.values(ends, now: now)) {
-                guard let state = TallyState(rawValue: try row.text(1)) else { continue }
-                self.count(state, lane: try row.text(0), by: Int(try row.integer(2)))
+                guard let state = TallyState(rawValue: try row.text("state")) else { continue }
+                self.count(state, lane: try row.text("lane"), by: Int(try row.integer("count")))
             }
         } catch DatabaseError.refused(code: "23505", _) {
             throw EndedBefore()
@@ -116,7 +116,7 @@ extension WriteTransaction {
         returning: """
             select g.notification_id, g.device, g.user_id, g.lane, g.state, g.reason,
                 case when g.state = any($10::text[]) then (
-                    select n.sender_id from notification n where n.id = g.notification_id) end
+                    select n.sender_id from notification n where n.id = g.notification_id) end as sender_id
             from gone g
             """
     )

@@ -28,7 +28,7 @@ extension WriteTransaction {
     }
 
     private static func locked(_ rows: some Collection<Row>) throws -> [(push: DuePush, isLeased: Bool)] {
-        try rows.map { (try DuePush($0), try $0.boolean(2)) }
+        try rows.map { (try DuePush($0), try $0.flag("is_leased")) }
     }
 
     private func cancel(_ locked: [(push: DuePush, isLeased: Bool)], reason: String, now: Date) async throws {
@@ -37,7 +37,7 @@ extension WriteTransaction {
     }
 
     static let lockKeys = """
-        select p.notification_id, p.device, p.owner is not null
+        select p.notification_id, p.device, p.owner is not null as is_leased
         from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
         join push p on \(DuePush.equal("p", "k"))
         order by p.notification_id, p.device for update of p
@@ -45,7 +45,7 @@ extension WriteTransaction {
     /// Locks the next pushes to these devices. Pushes of earlier pages are left out: they have
     /// ended, or are withdrawn.
     static let lockDevices = """
-        select p.notification_id, p.device, p.owner is not null
+        select p.notification_id, p.device, p.owner is not null as is_leased
         from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
             select notification_id, device, owner from push
             where \(DuePush.byDevice.rows(of: "d.device", after: "0")) and (owner is null or not is_withdrawn)
@@ -62,18 +62,18 @@ extension WriteTransaction {
     /// the push meanwhile.
     func standing(_ notification: Int64, device: Int64) async throws -> (PushStanding, lane: String)? {
         if let row = try await self.query(Self.lockOne, notification, device).first {
-            let lane = try row.text(3)
-            if try row.boolean(0) { return (.sending(isCancelled: try row.boolean(1)), lane) }
-            return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
+            let lane = try row.text("lane")
+            if try row.flag("is_leased") { return (.sending(isCancelled: try row.flag("is_withdrawn")), lane) }
+            return (.waiting(until: try row.optionalDate("due_at")), lane)
         }
         // Each statement has its own snapshot. So this statement sees the push if it ended while
         // the previous statement waited for the lock.
         guard let row = try await self.query(Self.findEnd, notification, device).first else { return nil }
-        return (.ended(DeliveryStage(rawValue: try row.text(0)) ?? .failed), try row.text(1))
+        return (.ended(DeliveryStage(rawValue: try row.text("state")) ?? .failed), try row.text("lane"))
     }
 
     static let lockOne = """
-        select owner is not null, is_withdrawn, due_at, lane from push
+        select owner is not null as is_leased, is_withdrawn, due_at, lane from push
         where notification_id = $1 and device = $2 for update
         """
     static let findEnd = "select state, lane from push_end where notification_id = $1 and device = $2"
@@ -93,9 +93,9 @@ extension WriteTransaction {
         for row in rows {
             let push = try DuePush(row)
             guard let wait = returns[push] ?? nil else { continue }
-            if try row.boolean(2) {
-                ends.append(push.cancelled(try row.optionalText(3)))
-            } else if try row.boolean(4) {
+            if try row.flag("is_withdrawn") {
+                ends.append(push.cancelled(try row.optionalText("reason")))
+            } else if try row.flag("has_moved") {
                 moves.append(push)
             } else {
                 waits.append((push, wait))
@@ -113,7 +113,7 @@ extension WriteTransaction {
     }
 
     static let lockLeased = """
-        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(lane("p")), false)
+        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(lane("p")), false) as has_moved
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
         join push p on \(DuePush.equal("p", "k"))
             and p.owner = k.owner and p.attempts = k.attempts
@@ -149,8 +149,8 @@ extension WriteTransaction {
 
     private func countMoves(_ rows: some Collection<Row>) throws -> Int {
         for row in rows {
-            self.count(.cancelled, lane: try row.text(0))
-            self.count(.enqueued, lane: try row.text(1))
+            self.count(.cancelled, lane: try row.text("old"))
+            self.count(.enqueued, lane: try row.text("new"))
         }
         return rows.count
     }

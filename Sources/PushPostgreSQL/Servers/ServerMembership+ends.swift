@@ -112,9 +112,9 @@ struct EndsSince: Sendable {
 
     /// Decodes the rows that the statement `ServerMembership.endsSince` returns.
     init(_ seen: Int64, _ rows: Rows) throws {
-        guard let first = rows.first else { throw DatabaseError.badColumn(0) }
-        self.newest = try first.integer(0)
-        let trimmed = try first.integer(1)
+        guard let first = rows.first else { throw StoreError.undecodable }
+        self.newest = try first.integer("newest")
+        let trimmed = try first.integer("trimmed")
         // After a database was restored from a backup, the newest number is lower than before.
         guard self.newest >= seen, trimmed <= seen, rows.count <= ServerMembership.maximumEnds else {
             self.ends = [.everything]
@@ -126,12 +126,12 @@ struct EndsSince: Sendable {
 
 extension CredentialLease.End {
     fileprivate init(_ row: Row) throws {
-        let user = try row.integer(3)
-        guard let token = try row.optionalData(4) else {
+        let user = try row.integer("user_id")
+        guard let token = try row.optionalData("token") else {
             self = .user(user)
             return
         }
-        guard let fingerprint = Fingerprint(bytes: token) else { throw DatabaseError.badColumn(4) }
+        guard let fingerprint = Fingerprint(bytes: token) else { throw StoreError.undecodable }
         self = .token(fingerprint, user: user)
     }
 
@@ -151,7 +151,7 @@ extension WriteTransaction {
     func write(_ ends: [CredentialLease.End]) async throws -> Int64? {
         let rows = ends.compactMap(\.row)
         guard !rows.isEmpty else { return nil }
-        return try await self.query(Self.newEnds, rows.count, rows.map(\.user), rows.map(\.token)).first?.integer(0)
+        return try await self.query(Self.newEnds, rows.count, rows.map(\.user), rows.map(\.token)).first?.integer()
     }
 
     static let newEnds = """

@@ -258,9 +258,7 @@ struct AssignedNumber: Sendable {
     var seen: Int64
 
     /// Decodes the row that the statement `ServerMembership.insertServer` returns.
-    init(_ row: Row, since start: ContinuousClock.Instant) throws(DatabaseError) {
-        self.number = try row.integer(0)
-        self.seen = try row.integer(1)
-        self.start = start
+    init(_ row: Row, since start: ContinuousClock.Instant) throws {
+        (self.number, self.seen, self.start) = (try row.integer("number"), try row.integer("seen_epoch"), start)
     }
 }

@@ -32,7 +32,7 @@ extension PostgreSQLStore {
     func unmarkShared() async throws {
         let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {
-            (device: try $0.integer(0), user: try $0.integer(1))
+            (device: try $0.integer("device"), user: try $0.integer("user_id"))
         }[...]
         while !rows.isEmpty {
             let page = rows.prefix(Self.unmarkedAtOnce)
@@ -59,15 +59,16 @@ extension PostgreSQLStore {
         var (echoes, shared): ([Echo], Set<Int64>) = ([], [])
         var date: Int64 = 0
         for row in rows {
-            date = try row.integer(0)
-            guard let device = try row.optionalInteger(1), let name = try row.optionalText(2),
+            date = try row.integer("now")
+            guard let device = try row.optionalInteger("device"), let name = try row.optionalText("id"),
                 let handle = DeviceHandle(name), self.options.streams.isListening(handle)
             else { continue }
             shared.insert(device)
-            guard let number = try row.optionalInteger(3), let id = NotificationID(rawValue: number) else { continue }
+            let number = try row.optionalInteger("notification_id")
+            guard let number, let id = NotificationID(rawValue: number) else { continue }
             let push = DuePush(notification: number, device: device)
-            guard self.echoes.begin(push, at: try row.integer(4)) else { continue }
-            let isLook = try row.optionalText(5).map { Lane(stored: $0).isOfLooks } ?? false
+            guard self.echoes.begin(push, at: try row.integer("settled_at")) else { continue }
+            let isLook = try row.optionalText("lane").map { Lane(stored: $0).isOfLooks } ?? false
             echoes.append(Echo(push: push, notification: id, device: handle, isLook: isLook))
         }
         self.echoes.record(readAt: date, shared: shared)
@@ -100,7 +101,7 @@ extension PostgreSQLStore {
     /// server and at another one. Leaves out pushes that were accepted more than two seconds
     /// before the stream at this server was opened. Always returns a row with the database's time.
     static let settledElsewhere = """
-        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at, x.lane
+        select \(DatabaseClock.now) as now, s.device, d.id, x.notification_id, x.settled_at, x.lane
         from (select 1) as one
         left join stream s on s.node = $1 and s.is_shared
         left join device d on d.number = s.device

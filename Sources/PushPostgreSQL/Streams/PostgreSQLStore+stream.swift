@@ -12,7 +12,7 @@ extension PostgreSQLStore {
     ) async throws -> Int {
         try await self.makeDue(ofUser: user, after: last, now: now) { [membership] tx in
             let opened = try await tx.query(Self.openStreams, devices.map(\.description), membership.number)
-            try await tx.markShared(ofDevices: opened.map { try $0.integer(0) })
+            try await tx.markShared(ofDevices: opened.map { try $0.integer() })
             return opened
         }
     }
@@ -36,22 +36,23 @@ extension PostgreSQLStore {
         now: Date,
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
-        let woken: Int? = try await self.write { tx in
-            // A post that has found no stream of the device still holds the lock on the user's
-            // counter of changes. This statement waits for that lock, so the post's push becomes
-            // due, too.
-            try await tx.lockCounters(of: [user])
-            let numbers = try await devices(tx).map { try $0.integer(0) }
-            if numbers.isEmpty { return 0 }
-            if let last {
-                let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
-                for lane in try lost.map({ try $0.text(0) }) { tx.count(.enqueued, lane: lane) }
-                if lost.count == WakePace.page { return nil }
+        while true {
+            let woken: Int? = try await self.write { tx in
+                // A post that has found no stream of the device still holds the lock on the user's
+                // counter of changes. This statement waits for that lock, so the post's push
+                // becomes due, too.
+                try await tx.lockCounters(of: [user])
+                let numbers = try await devices(tx).map { try $0.integer() }
+                if numbers.isEmpty { return 0 }
+                if let last {
+                    let lost = try await tx.query(Self.sendAgain, numbers, user, last.rawValue, now.milliseconds)
+                    for row in lost { tx.count(.enqueued, lane: try row.text()) }
+                    if lost.count == WakePace.page { return nil }
+                }
+                return try await tx.wakePushes(ofDevices: numbers, now: now)
             }
-            return try await tx.wakePushes(ofDevices: numbers, now: now)
+            if let woken { return woken }
         }
-        if let woken { return woken }
-        return try await self.makeDue(ofUser: user, after: last, now: now, devices)
     }
 
     /// Inserts the rows of streams. Each stream's time is later than that of all earlier streams
@@ -78,7 +79,7 @@ extension PostgreSQLStore {
             where x.device = any($1::bigint[]) and x.provider_id = 'stream' and x.notification_id <> $3
                 and x.settled_at >= (
                     select min(a.settled_at) from pg_catalog.unnest($1::bigint[]) as d (device)
-                    \(DuePush.key.join(
+                    \(DuePush.lookup.join(
                         "settled_at", of: "push_end", as: "a", with: "d", ["notification_id": "$3"],
                         condition: "and state = 'accepted'"
                     )))),

@@ -27,10 +27,9 @@ extension PostgreSQLStore {
         let user: Int64?
 
         init(_ row: Row) throws {
-            self.device = try row.integer(0)
-            self.server = try row.integer(1)
-            self.handle = try row.optionalText(2).flatMap { DeviceHandle($0) }
-            self.user = try row.optionalInteger(3)
+            (self.device, self.server) = (try row.integer("device"), try row.integer("node"))
+            self.handle = try row.optionalText("id").flatMap { DeviceHandle($0) }
+            self.user = try row.optionalInteger("user_id")
         }
     }
 
@@ -132,11 +131,11 @@ extension PostgreSQLStore {
 
     private func add(_ handles: [DeviceHandle], now: Date) async throws {
         let names = handles.map(\.value)
-        let users = try await self.read(Self.usersOf, names).map { try $0.integer(0) }
+        let users = try await self.read(Self.usersOf, names).map { try $0.integer() }
         try await self.write { tx in
             try await tx.lockCounters(of: users)
             let open = handles.filter(self.options.streams.isListening).map(\.value)
-            let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer(0) }
+            let added = try await tx.query(Self.addition, open, self.membership.number).map { try $0.integer() }
             if added.isEmpty { return }
             try await tx.markShared(ofDevices: added)
             while try await tx.wakePushes(ofDevices: added, now: now) == WakePace.page {}

@@ -41,7 +41,7 @@ extension WriteTransaction {
     /// For each device, the server that has its stream; devices without a stream are left out.
     func holders(of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }
-        return try Self.numbers(await self.query(Self.holders, devices))
+        return try Self.numbers(await self.query(Self.holders, devices), "node", by: "device")
     }
 
     static let counters = """
@@ -56,11 +56,12 @@ extension WriteTransaction {
     /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
     /// including those without a due time; returns their number.
     func wakePushes(ofDevices devices: [Int64], now: Date) async throws -> Int {
-        let queued = try Self.numbers(await self.query(Self.queuedPushes, devices))
+        let queued = try Self.numbers(await self.query(Self.queuedPushes, devices), "count", by: "user_id")
         if queued.isEmpty { return 0 }
         let start = WakePace.start(queued: queued, now: now)
         let waiting = try await self.query(Self.waitingPushes, devices, start).map { row in
-            (key: try DuePush(row), user: try row.integer(2), dueAt: try row.integer(3), sequence: try row.integer(4))
+            let (user, due) = (try row.integer("user_id"), try row.integer("due_at"))
+            return (key: try DuePush(row), user: user, dueAt: due, sequence: try row.integer("sequence"))
         }
         let due = WakePace.dueTimes(of: waiting, queued: queued, now: now)
         if !due.isEmpty { try await self.query(Self.makePushesDue, keys: due.map(\.key), due.map(\.dueAt)) }
@@ -70,8 +71,8 @@ extension WriteTransaction {
     /// Selects the pushes that wait for devices. Locks none, since locking all of them in one
     /// statement could exceed its time limit.
     static let waitingPushes = """
-        select p.notification_id, p.device, p.user_id, coalesce(p.due_at, \(Date.distantFuture.milliseconds)),
-            coalesce((select sequence from notification where id = p.notification_id), 0)
+        select p.notification_id, p.device, p.user_id, coalesce(p.due_at, \(Date.distantFuture.milliseconds)) as due_at,
+            coalesce((select sequence from notification where id = p.notification_id), 0) as sequence
         from push p
         where p.device = any($1::int8[]) and p.owner is null and (p.due_at is null or p.due_at > $2)
         """
@@ -95,22 +96,22 @@ extension WriteTransaction {
 
     /// Removes the due times of pushes to event streams if their devices now have no stream, so
     /// that they wait until the devices connect. The caller must have locked the counters of
-    /// changes of the devices' users.
+    /// changes of the devices' users. Works in pages, since a statement has a time limit.
     func park(ofDevices devices: [Int64]) async throws {
-        if devices.isEmpty { return }
-        _ = try await self.query(Self.parkPushes, devices, self.streamLanes.sorted(), PushReason.away)
+        let (devices, lanes, page) = (devices.sorted(), self.streamLanes.sorted(), PostgreSQLStore.deletionPage)
+        while try await self.query(Self.parkPushes, devices, lanes, PushReason.away, page).changed == page {}
     }
 
     /// Looks for streams before it reads the pushes: otherwise PostgreSQL may read all waiting
     /// pushes, to look for the streams of fewer.
     static let parkPushes = """
         with left_over as (
-            select p.notification_id, p.device from push p
-            where p.device = any(array(
-                    select d.device from pg_catalog.unnest($1::int8[]) as d (device)
-                    where \(StreamHolder.holder(of: "d.device")) is null))
-                and p.lane = any($2::text[]) and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
-            order by p.notification_id, p.device for update)
+            select w.notification_id, w.device from pg_catalog.unnest($1::int8[]) as d (device) cross join lateral (
+                select p.notification_id, p.device from push p
+                where \(DuePush.byDevice.rows(of: "d.device", after: "0")) and p.lane = any($2::text[])
+                    and p.due_at is not null and not p.is_withdrawn and \(DueDelivery.isFree)
+                order by \(DuePush.byDevice.order) limit $4 for update) as w
+            where \(StreamHolder.holder(of: "d.device")) is null limit $4)
         update push p set owner = null, due_at = null, reason = $3 from left_over l
         where \(DuePush.equal("p", "l"))
         """

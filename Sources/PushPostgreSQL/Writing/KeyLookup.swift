@@ -81,16 +81,17 @@ struct PairIndex {
     var order: String { "\(self.first), \(self.second)" }
 }
 
-/// A key of two numbers. Statements get keys as two arrays, and return a key in the first two
-/// columns of a row.
+/// A key of two numbers. Statements get keys as two arrays, and return a key in columns with the
+/// names in `lookup`.
 protocol PairKey: Sendable, Hashable, Comparable {
+    static var lookup: KeyLookup { get }
     init(_ first: Int64, _ second: Int64)
 
     var numbers: (Int64, Int64) { get }
 }
 
 extension PairKey {
-    init(_ row: Row) throws { self.init(try row.integer(0), try row.integer(1)) }
+    init(_ row: Row) throws { try self.init(row.integer(Self.lookup.columns[0]), row.integer(Self.lookup.columns[1])) }
 
     static func < (left: Self, right: Self) -> Bool { left.numbers < right.numbers }
 }
@@ -118,8 +119,8 @@ extension DuePush: PairKey {
     /// The index over the pushes to a device, in the order of their notifications.
     static let byDevice = PairIndex(first: "device", second: "notification_id")
 
-    static let key = KeyLookup(columns: ["notification_id", "device"])
+    static let lookup = KeyLookup(columns: ["notification_id", "device"])
 
     /// The SQL condition that a row of a table of pushes has the same key as another row.
-    static func equal(_ push: String, _ row: String) -> String { self.key.condition(push, row) }
+    static func equal(_ push: String, _ row: String) -> String { self.lookup.condition(push, row) }
 }
