@@ -29,7 +29,7 @@ extension SQLiteStore {
                 order by created_at desc limit -1 offset \(NewSession.maximumCount - 1))
             returning hash
             """
-        ) { Fingerprint(bytes: $0.data(0)) }
+        ) { try Fingerprint(bytes: $0.data()) }
         return NewSession(token: token, ended: ended.compactMap(\.self))
     }
 
@@ -38,7 +38,7 @@ extension SQLiteStore {
             let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
             let token = try db.first("delete from token where prefix = \(prefix.description) returning hash") {
-                Fingerprint(bytes: $0.data(0))
+                try Fingerprint(bytes: $0.data())
             }
             guard let token = token ?? nil else { return nil }
             try self.audit.append([record?.about(prefix, in: self.audit.chain)], to: db)

@@ -8,7 +8,7 @@ extension SQLiteStore {
         try await self.write(by: record) { [sealing] db in
             // The id is read before the insert, because the encryption of the name is bound to it.
             // No other process can insert a user meanwhile.
-            let last = try db.first("select seq from sqlite_sequence where name = 'account'") { $0.integer(0) }
+            let last = try db.first("select seq from sqlite_sequence where name = 'account'") { try $0.integer() }
             let id = (last ?? 0) + 1
             let sealed = try sealing.seal(user.name.description, in: .username(id))
             return try db.run(
@@ -82,8 +82,8 @@ extension SQLiteStore {
         let last: Int64 =
             try db.first(
                 "select change from recipient where user_id = \(user) order by change limit 1 offset \(page - 1)"
-            ) { $0.integer(0) } ?? .max
-        let untaken = try db.all(prepared: Self.untakenByUser, user, last) { $0.integer(0) }
+            ) { try $0.integer() } ?? .max
+        let untaken = try db.all(prepared: Self.untakenByUser, user, last) { try $0.integer() }
         try Self.cancel(
             db,
             where: """

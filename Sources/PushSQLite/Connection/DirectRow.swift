@@ -42,9 +42,6 @@ extension Statement {
 }
 
 extension DirectRow {
-    /// The time; `nil` if the column is null.
-    func date(_ column: Int32) -> Date? { self.optionalInteger(column).map(Date.init(milliseconds:)) }
-
     /// Reads a value that is moved into another database. Returns `nil` if the value is neither
     /// null nor of the type `kind`.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {

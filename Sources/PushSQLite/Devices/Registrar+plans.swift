@@ -92,7 +92,7 @@ extension Registrar {
                 \(self.now.milliseconds), \(device))
             returning number
             """
-        ) { $0.integer(0) }
+        ) { try $0.integer() }
         guard let number else { preconditionFailure("an insert that returns a number returns it or throws") }
         return number
     }

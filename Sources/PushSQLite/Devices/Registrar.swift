@@ -51,7 +51,7 @@ struct Registrar: Sendable {
     /// the same tags.
     func replaceTags(of device: Int64, by new: Set<Tag>, _ db: Database) throws {
         let tags = Set(new.map(self.sealing.index.hash))
-        let old = Set(try db.all("select tag from device_tag where device = \(device)") { $0.data(0) })
+        let old = Set(try db.all("select tag from device_tag where device = \(device)") { try $0.data() })
         for tag in old.subtracting(tags) {
             try db.run("delete from device_tag where device = \(device) and tag = \(tag)")
         }
@@ -78,14 +78,13 @@ extension Registrar {
         case .confirmation(let key):
             facts.confirmation = try db.all(prepared: Self.confirmation, key, decode: Confirmation.init)
         case .pushAtLimit(let since, let count):
-            facts.pushAtLimit = try db.all(prepared: Self.newestPushes, self.user, since.milliseconds, count) {
-                Date(milliseconds: $0.integer(0))
-            }
+            let since = since.milliseconds
+            facts.pushAtLimit = try db.all(prepared: Self.newestPushes, self.user, since, count) { try $0.date() }
         case .deviceCount(let replaced, let limit):
-            facts.deviceCount = try db.first(prepared: Self.count, self.user, replaced, limit) { Int($0.integer(0)) }
+            facts.deviceCount = try db.first(prepared: Self.count, self.user, replaced, limit) { try Int($0.integer()) }
         case .names(let users):
             facts.names = [:]
-            for user in users { facts.names?[user] = try db.first(prepared: Self.name, user) { $0.data(0) } }
+            for user in users { facts.names?[user] = try db.first(prepared: Self.name, user) { try $0.data() } }
         }
     }
 

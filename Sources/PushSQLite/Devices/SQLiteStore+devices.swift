@@ -55,7 +55,7 @@ extension SQLiteStore {
                 where lane = \(lane.description) and handle_key = \(key) and registered_at <= \(since.milliseconds)
                     and number = \(device) and retired_at is null
                 """
-            ) { RegistrationID($0.text(0)) }
+            ) { try RegistrationID($0.text()) }
             guard let id = unchanged ?? nil else { return nil }
             try Self.retire(device, reason: reason, db, now: now)
             writer.recordErasure()
@@ -110,7 +110,7 @@ extension SQLiteStore {
         try await self.writer.write { db in
             let owner = try db.first(
                 "select u.id, u.name from device d join account u on u.id = d.user_id where d.id = \(id.description)"
-            ) { try self.sealing.username($0.data(1), ofUser: $0.integer(0)) }
+            ) { try self.sealing.username($0.data("name"), ofUser: $0.integer("id")) }
             guard let owner else { return false }
             // This statement runs a trigger, which cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
@@ -128,7 +128,7 @@ extension SQLiteStore {
         let key = self.sealing.index.hash(handle)
         let ids = try db.all(
             "select id from device where user_id = \(user) and handle_key = \(key) order by registered_at desc, id"
-        ) { $0.text(0) }
+        ) { try $0.text() }
         for double in ids.dropFirst() {
             try db.run("delete from device where id = \(double)")
             self.writer.recordErasure()

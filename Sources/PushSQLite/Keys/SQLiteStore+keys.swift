@@ -33,7 +33,7 @@ extension SQLiteReader {
     package func countSealed() throws(StoreError) -> Int {
         try self.read { db in
             try SealedColumn.all.reduce(0) { count, column in
-                try count + (db.first("select count(*) from \(sql: column.table)") { Int($0.integer(0)) } ?? 0)
+                try count + (db.first("select count(*) from \(sql: column.table)") { try Int($0.integer()) } ?? 0)
             }
         }
     }
@@ -52,7 +52,7 @@ extension Sealing {
     }
 
     private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
-        if let sealed = try db.first("select secret from index_secret", decode: { $0.data(0) }) {
+        if let sealed = try db.first("select secret from index_secret", decode: { try $0.data() }) {
             guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
                 throw VaultError.unreadable
             }

@@ -15,7 +15,7 @@ extension SealedColumn {
     func count(_ db: Database, with key: UInt32) throws -> Int {
         let key = withUnsafeBytes(of: key.bigEndian) { Data($0) }
         return try db.first("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") {
-            Int($0.integer(0))
+            try Int($0.integer())
         } ?? 0
     }
 
@@ -27,15 +27,15 @@ extension SealedColumn {
             select \(sql: self.key) from \(sql: self.table)
             where \(sql: self.key) > \(row) order by \(sql: self.key) limit 1 offset \(limit - 1)
             """
-        ) { $0.integer(0) }
+        ) { try $0.integer() }
         let new = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { Data($0) }
         let rows = try db.all(
             """
-            select \(sql: self.key), \(sql: self.column), \(sql: self.bound) from \(sql: self.table)
-            where \(sql: self.key) > \(row) and \(sql: self.key) <= \(last ?? .max) and \(sql: self.column) is not null
-                and \(self.keyNumber) <> \(new)
+            select \(sql: self.key) as number, \(sql: self.column) as value, \(sql: self.bound) as bound
+            from \(sql: self.table) where \(sql: self.key) > \(row) and \(sql: self.key) <= \(last ?? .max)
+                and \(sql: self.column) is not null and \(self.keyNumber) <> \(new)
             """
-        ) { (number: $0.integer(0), value: $0.data(1), bound: $0.integer(2)) }
+        ) { try (number: $0.integer("number"), value: $0.data("value"), bound: $0.integer("bound")) }
         var renewed = 0
         var unreadable = 0
         for row in rows {

@@ -39,7 +39,7 @@ struct MovedTo: Sendable {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.exists(prepared: table) else { return nil }
         return try db.first("select place, at from moved") {
-            MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
+            try MovedTo(place: $0.text("place"), at: $0.date("at"))
         }
     }
 }

@@ -35,7 +35,7 @@ package struct SQLiteMoveSource {
             self.connection = try Connection.readOnly(path: store.path)
             (self.moved, self.reserved) = try self.connection.read { db in
                 let moved = try MovedTo.read(db)
-                let reserved = try db.first(prepared: "select reserved from change_number") { $0.integer(0) } ?? 0
+                let reserved = try db.first(prepared: "select reserved from change_number") { try $0.integer() } ?? 0
                 return (moved.map { (to: $0.place, at: $0.at) }, reserved)
             }
         } catch {
@@ -49,7 +49,7 @@ package struct SQLiteMoveSource {
     package func count(of table: String) throws -> Int {
         if table == "audit_chain" { return 1 }
         return try self.connection.read { db in
-            try db.first("select count(*) from \(sql: MovedTable.source(of: table))") { Int($0.integer(0)) } ?? 0
+            try db.first("select count(*) from \(sql: MovedTable.source(of: table))") { try Int($0.integer()) } ?? 0
         }
     }
 
@@ -71,7 +71,7 @@ package struct SQLiteMoveSource {
             var numbers: [NumberedColumn: Int64] = [:]
             for column in NumberedColumn.allCases {
                 let sql = "select seq from sqlite_sequence where name = ?"
-                numbers[column] = try db.first(prepared: sql, column.table) { $0.integer(0) }
+                numbers[column] = try db.first(prepared: sql, column.table) { try $0.integer() }
             }
             return numbers
         }

@@ -82,7 +82,7 @@ extension SQLiteReader {
     private func readPayloads(of page: inout NotificationPage) throws {
         for index in page.entries.indices where !page.entries[index].isGone && !page.entries[index].isReadOnce {
             try self.forEachRow(.payload, page.entries[index].id.rawValue) { row in
-                page.entries[index].sealedPayload = row.data(0)
+                page.entries[index].sealedPayload = try row.data()
                 return false
             }
         }

@@ -68,17 +68,15 @@ extension SQLiteStore {
         try await self.write(by: record) { [writer, pusher] db in
             let found = try db.first(
                 """
-                select sender_id, exists (select 1 from scheduled where notification_id = id), app from notification
-                where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
-                    and payload is not null
+                select sender_id, app, exists (select 1 from scheduled where notification_id = id) as scheduled
+                from notification where id = \(id.rawValue) and expires_at > \(now.milliseconds)
+                    and recalled_at is null and payload is not null
                 """
-            ) {
-                (sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2)))
-            }
+            ) { try (sender: $0.integer("sender_id"), isScheduled: $0.flag("scheduled"), app: $0.optionalText("app")) }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
             }
-            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == found.app }
+            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == AppName(stored: found.app) }
             try db.run(
                 """
                 update notification set payload = null, alert = null, recalled_at = \(now.milliseconds),
@@ -102,7 +100,7 @@ extension SQLiteStore {
         let change = self.changes.next()
         let count = try db.first(
             "select count(*) from (select 1 from recipient where notification_id = \(id) limit \(page + 1))"
-        ) { $0.integer(0) }
+        ) { try $0.integer() }
         if let count, count > page {
             try db.run("update notification set recall_change = \(change) where id = \(id)")
             return
@@ -129,7 +127,7 @@ extension SQLiteStore {
                 select device from push where notification_id = \(id.rawValue) and device > \(device)
                 order by device limit 1 offset \(page - 1)
                 """
-            ) { $0.integer(0) }
+            ) { try $0.integer() }
             try Self.cancel(
                 db,
                 where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",

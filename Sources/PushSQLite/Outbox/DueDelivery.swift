@@ -47,13 +47,17 @@ extension DuePushRow {
     }
 }
 
+extension DuePush {
+    init(_ row: borrowing DirectRow) throws {
+        self.init(notification: try row.integer("notification_id"), device: try row.integer("device"))
+    }
+}
+
 extension DueDelivery {
     /// The keys of a queue's due pushes, the oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
         let (lane, queue) = (request.lane.description, request.queue.rawValue)
-        return try db.all(prepared: Self.due, lane, queue, now.milliseconds, request.limit) {
-            DuePush(notification: $0.integer(0), device: $0.integer(1))
-        }
+        return try db.all(prepared: Self.due, lane, queue, now.milliseconds, request.limit) { try DuePush($0) }
     }
 
     static let due = """

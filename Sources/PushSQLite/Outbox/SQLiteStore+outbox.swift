@@ -57,7 +57,7 @@ extension SQLiteStore {
             delivery.push.notification.rawValue,
             now.milliseconds,
             LeaseRequest.maximumExamined
-        ) { Int(clamping: $0.integer(0)) }
+        ) { try Int(clamping: $0.integer()) }
     }
 
     /// Counts unread notifications. Because of the cross join, SQLite begins with the user's

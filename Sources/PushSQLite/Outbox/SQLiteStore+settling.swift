@@ -78,7 +78,7 @@ private struct Settling {
             join push d on d.notification_id = \(delivery.push.notification.rawValue) and d.device = v.number
             where v.number = \(delivery.device) and v.retired_at is null and v.claims_for is null
             """
-        ) { $0.integer(0) != 0 }
+        ) { try $0.flag() }
         return hasMoved == true
     }
 
@@ -102,7 +102,7 @@ private struct Settling {
             providerID,
             delivery.push.notification.rawValue,
             delivery.device
-        ) { $0.text(0) }
+        ) { try $0.text() }
         if let lane { self.pusher.notes.count(state, lane: lane) }
         return lane
     }
@@ -120,12 +120,12 @@ private struct Settling {
                 and attempts = \(delivery.state.attempts)
             returning lane, state
             """
-        ) { (lane: $0.text(0), state: $0.text(1)) }
+        ) { try (lane: $0.text("lane"), state: $0.text("state")) }
         guard let row else { return }
         if row.state == TallyState.cancelled.rawValue { return self.pusher.notes.count(.cancelled, lane: row.lane) }
         let old = Lane(stored: row.lane).ofDevices.description
         let new = try self.db.first("select lane from device where number = \(device) and lane <> \(old)") {
-            $0.text(0)
+            try $0.text()
         }
         guard let new else { return }
         let push = DuePush(notification: notification, device: device)
