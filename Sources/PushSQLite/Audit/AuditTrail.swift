@@ -26,7 +26,7 @@ struct AuditTrail: Sendable {
         let last = try self.notes.newestAuditEntry ?? Self.last(db) ?? Self.start(db)
         let entry = try self.chain.sealed(draft, after: last)
         try db.run(
-            prepared: "insert into audit (number, at, entry, link) values (?, ?, ?, ?)",
+            "insert into audit (number, at, entry, link) values (?, ?, ?, ?)",
             entry.link.number,
             entry.at,
             entry.entry,
@@ -49,13 +49,13 @@ struct AuditTrail: Sendable {
         guard let last else { return 0 }
         let mac = self.chain.mac(ofStart: last)
         try db.run("update audit_start set number = \(last.number), link = \(last.code), mac = \(mac)")
-        return try db.run(prepared: "delete from audit where number <= ?", last.number)
+        return try db.run("delete from audit where number <= ?", last.number)
     }
 
     /// The number and the hash of the entry before the first remaining entry; `nil` if somebody
     /// has changed them since `trim` stored them.
     func start(_ db: Database) throws -> AuditLink? {
-        let start = try db.first(prepared: "select number, link, mac from audit_start") {
+        let start = try db.first("select number, link, mac from audit_start") {
             try (link: AuditLink($0), mac: $0.data("mac"))
         }
         guard let start else { return nil }
@@ -65,13 +65,13 @@ struct AuditTrail: Sendable {
     /// The number and the hash of the entry before the first remaining entry, without a check
     /// whether somebody has changed them.
     static func start(_ db: Database) throws -> AuditLink {
-        try db.first(prepared: "select number, link from audit_start") { try AuditLink($0) }
+        try db.first("select number, link from audit_start") { try AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())
     }
 
     /// The link of the newest entry; `nil` if the table is empty.
     static func last(_ db: Database) throws -> AuditLink? {
-        try db.first(prepared: "select number, link from audit order by number desc limit 1") { try AuditLink($0) }
+        try db.first("select number, link from audit order by number desc limit 1") { try AuditLink($0) }
     }
 }
 

@@ -44,7 +44,7 @@ enum Schema {
         // transaction.
         try db.execute(sql: "pragma foreign_keys = off")
         let result = Result {
-            try db.inTransaction(.immediate) {
+            try db.inTransaction {
                 try db.execute(sql: migration.sql)
                 let orphan = try db.first("pragma foreign_key_check") {
                     try "\($0.text("table")) that belongs to none of \($0.text("parent"))"

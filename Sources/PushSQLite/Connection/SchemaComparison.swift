@@ -105,7 +105,7 @@ enum SchemaComparison {
             select type, name, tbl_name, coalesce(sql, '') as sql from main.sqlite_schema
             where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by type, name, tbl_name, sql
             """
-        return try db.all(prepared: sql) {
+        return try db.all(SQL(sql: sql)) {
             try Object(type: $0.text("type"), name: $0.text("name"), table: $0.text("tbl_name"), sql: $0.text("sql"))
         }
     }

@@ -90,9 +90,9 @@ extension SQLiteStore {
     package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.writer.write(.housekeeping) { [writer] db in
-            let claims = try db.run(prepared: Self.expiredClaims, end, limit)
+            let claims = try db.run(SQL(sql: Self.expiredClaims), end, limit)
             if claims > 0 { writer.recordErasure() }
-            return max(claims, try db.run(prepared: Self.expiredConfirmations, end, limit))
+            return max(claims, try db.run(SQL(sql: Self.expiredConfirmations), end, limit))
         }
     }
 
@@ -148,10 +148,10 @@ extension SQLiteStore {
             where number = \(device)
             """
         )
-        try db.run(prepared: Self.unpark, device, now.milliseconds)
+        try db.run(SQL(sql: Self.unpark), device, now.milliseconds)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.run("delete from device_tag where device = \(device)")
-        try db.run(prepared: Self.endClaim, device)
+        try db.run(SQL(sql: Self.endClaim), device)
         // A user may have many devices, so the statement is written such that SQLite uses an
         // index.
         try db.run(
@@ -188,7 +188,7 @@ extension SQLiteStore {
         for group in ends.retired {
             for device in group.devices { try Self.retire(device, reason: group.reason, db, now: now) }
         }
-        for claim in ends.claims { try db.run(prepared: Registrar.deleteRow, claim) }
+        for claim in ends.claims { try db.run(SQL(sql: Registrar.deleteRow), claim) }
         try self.audit.append(ends.records, to: db)
         if !ends.isEmpty { self.writer.recordErasure() }
     }

@@ -14,7 +14,7 @@ extension SQLiteStore {
             let numbers = try devices.compactMap { try Self.number(of: $0, db) }
             if let last {
                 let (json, time) = (numbers.json, now.milliseconds)
-                let lost = try db.all(prepared: Self.sendAgain, json, user, time, last.rawValue) { try $0.text() }
+                let lost = try db.all(SQL(sql: Self.sendAgain), json, user, time, last.rawValue) { try $0.text() }
                 for lane in lost { pusher.notes.count(.enqueued, lane: lane) }
                 if lost.count == WakePace.page { return nil }
             }
@@ -27,10 +27,10 @@ extension SQLiteStore {
     /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
     /// including parked ones; returns their number.
     static func wake(_ devices: [Int64], ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
-        let queued = try db.first(prepared: Self.countOfUser, user) { try $0.integer() } ?? 0
+        let queued = try db.number(SQL(sql: Self.countOfUser), user) ?? 0
         let start = WakePace.start(queued: [user: queued], now: now)
         let waiting: [WakePace.WaitingPush] = try db.all(
-            prepared: Self.waiting,
+            SQL(sql: Self.waiting),
             devices.json,
             now.milliseconds,
             start
@@ -38,15 +38,15 @@ extension SQLiteStore {
         var due = WakePace.dueTimes(of: waiting, queued: [user: queued], now: now)
         let limit = WakePace.page - due.count
         var seen: Int64? = 0
-        let parked: [WakePace.WaitingPush] = try db.all(prepared: Self.parked, devices.json, user, limit) { row in
+        let parked: [WakePace.WaitingPush] = try db.all(SQL(sql: Self.parked), devices.json, user, limit) { row in
             // The next search also finds the last change, whose pushes may not all be found here.
             seen = try row.integer("change") - 1
             return try (DuePush(row), user, Date.distantFuture.milliseconds, row.integer("sequence"))
         }
         if parked.count < limit { seen = nil }
-        try db.run(prepared: Self.recordSeen, devices.json, user, seen)
+        try db.run(SQL(sql: Self.recordSeen), devices.json, user, seen)
         due += WakePace.dueTimes(of: parked, queued: [user: queued + Int64(parked.count)], now: now)
-        for (key, dueAt) in due { try db.run(prepared: Self.makePushDue, dueAt, key.notification, key.device) }
+        for (key, dueAt) in due { try db.run(SQL(sql: Self.makePushDue), dueAt, key.notification, key.device) }
         return due.count
     }
 
@@ -60,7 +60,7 @@ extension SQLiteStore {
         """
 
     static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
-        try db.first("select number from device where id = \(id.description)") { try $0.integer() }
+        try db.number("select number from device where id = \(id.description)")
     }
 
     static let isWaiting =

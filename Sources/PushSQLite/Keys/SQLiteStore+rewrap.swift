@@ -14,20 +14,18 @@ extension SealedColumn {
     /// The number of values that are encrypted with a key.
     func count(_ db: Database, with key: UInt32) throws -> Int {
         let key = withUnsafeBytes(of: key.bigEndian) { Data($0) }
-        return try db.first("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") {
-            try Int($0.integer())
-        } ?? 0
+        return Int(try db.number("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") ?? 0)
     }
 
     /// Re-encrypts those values of the next rows that are not encrypted with the keyring's first
     /// key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
-        let last = try db.first(
+        let last = try db.number(
             """
             select \(sql: self.key) from \(sql: self.table)
             where \(sql: self.key) > \(row) order by \(sql: self.key) limit 1 offset \(limit - 1)
             """
-        ) { try $0.integer() }
+        )
         let new = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { Data($0) }
         let rows = try db.all(
             """

@@ -21,7 +21,7 @@ extension SQLiteStore {
     }
 
     static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
-        try db.first(prepared: Self.state, id.rawValue, user, now.milliseconds, decode: RecipientState.init)
+        try db.first(SQL(sql: Self.state), id.rawValue, user, now.milliseconds, decode: RecipientState.init)
     }
 
     private static let state = """
@@ -98,9 +98,9 @@ extension SQLiteStore {
 
     private func recordRecall(of id: Int64, page: Int, _ db: Database, now: Date) throws {
         let change = self.changes.next()
-        let count = try db.first(
+        let count = try db.number(
             "select count(*) from (select 1 from recipient where notification_id = \(id) limit \(page + 1))"
-        ) { try $0.integer() }
+        )
         if let count, count > page {
             try db.run("update notification set recall_change = \(change) where id = \(id)")
             return
@@ -122,12 +122,12 @@ extension SQLiteStore {
     ) async throws -> Int64? {
         let page = page ?? AudienceWalk.page
         return try await self.writer.write(.housekeeping) { db in
-            let last = try db.first(
+            let last = try db.number(
                 """
                 select device from push where notification_id = \(id.rawValue) and device > \(device)
                 order by device limit 1 offset \(page - 1)
                 """
-            ) { try $0.integer() }
+            )
             try Self.cancel(
                 db,
                 where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",

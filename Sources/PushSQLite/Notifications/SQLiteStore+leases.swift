@@ -52,7 +52,7 @@ extension SQLiteStore {
         let (next, orders) = try await self.writer.write(.housekeeping) { db in
             // The query requests one row more than `limit`: the end of the additional lease says
             // when this function must be called again.
-            let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
+            let leases = try db.all(SQL(sql: Self.nextLeases), limit + 1) {
                 try (
                     notification: $0.integer("notification_id"), user: $0.integer("user_id"),
                     end: $0.integer("leased_until"), app: AppName(stored: $0.optionalText("app"))

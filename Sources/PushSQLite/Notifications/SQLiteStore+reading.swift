@@ -28,9 +28,10 @@ extension SQLiteStore {
         try await self.writer.write { db in
             var marks: [Int64: (mark: ReadMark, app: AppName)] = [:]
             // One statement for all ids, since other users' posts wait for this transaction.
-            try db.each(prepared: Self.marks, values: [ids.map(\.rawValue).json, user.id, now.milliseconds]) { row in
+            let row = try db.rows(SQL(sql: Self.marks), [ids.map(\.rawValue).json, user.id, now.milliseconds])
+            while try row.step() {
                 let app = try AppName(stored: row.optionalText("app"))
-                guard user.mayUse(app) else { return }
+                guard user.mayUse(app) else { continue }
                 marks[try row.integer("id")] = (try row.optionalDate("read_at") == nil ? .unread : .read, app)
             }
             var changedApps: Set<AppName> = []
@@ -88,7 +89,7 @@ extension SQLiteStore {
             """
         )
         guard written == 1 else { return }
-        let devices = try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced) { try $0.integer() }
+        let devices = try db.all(SQL(sql: Self.pacedDevices), id, user, PushReason.paced) { try $0.integer() }
         for device in devices {
             let push = DuePush(notification: id, device: device)
             try Self.cancel(push, reason: PushReason.fetched, db, now: Date(milliseconds: receipt.fetchedAt))

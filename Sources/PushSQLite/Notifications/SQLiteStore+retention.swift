@@ -7,7 +7,7 @@ internal import Synchronization
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         let (hasMore, shown) = try await self.writer.write(.housekeeping) { db in
-            let expired = try db.all(prepared: Self.expired, now.milliseconds, page) {
+            let expired = try db.all(SQL(sql: Self.expired), now.milliseconds, page) {
                 try (id: $0.integer("id"), app: AppName(stored: $0.optionalText("app")))
             }
             if !expired.isEmpty {

@@ -40,7 +40,8 @@ extension AudienceWalk {
     /// also returns the last row.
     private func page(ofTag tag: Data, _ page: Int, _ db: Database) throws -> (page: AudiencePage, end: Int64?) {
         var (rows, last, devices) = (0, Int64(0), [AudienceDevice]())
-        try db.each(prepared: Self.tagged, values: [tag, self.cursor, page]) { row in
+        let row = try db.rows(SQL(sql: Self.tagged), [tag, self.cursor, page])
+        while try row.step() {
             rows += 1
             last = try row.integer(AudienceDevice.Column.number)
             if try row.flag(AudienceDevice.Column.isRegistered) { devices.append(try AudienceDevice(row)) }
@@ -112,16 +113,15 @@ extension AudienceBranch {
     /// The number of the branch's rows; counting stops at a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         guard let (rows, _) = self.source else { return 0 }
-        let count = try db.first("select count(*) from (select 1 from \(rows) limit \(limit))") { try $0.integer() }
-        return Int(count ?? 0)
+        return Int(try db.number("select count(*) from (select 1 from \(rows) limit \(limit))") ?? 0)
     }
 
     /// The last row of the page that begins after `start`; `nil` if fewer rows than a page remain.
     func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
         guard let (rows, column) = self.source else { return nil }
-        return try db.first(
+        return try db.number(
             "select \(column) from \(rows) and \(column) > \(start) order by \(column) limit 1 offset \(page - 1)"
-        ) { try $0.integer() }
+        )
     }
 
     /// The rows of a branch (a part of the audience), and the column that orders them. `nil` for a

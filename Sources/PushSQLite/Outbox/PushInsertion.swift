@@ -85,10 +85,10 @@ struct PushInsertion {
     /// notification.
     private func enqueue(_ device: AudienceDevice, dueAt: Date?, isAway: Bool, _ db: Database) throws -> Bool {
         try db.run(
-            prepared: """
-                insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
-                values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
-                """,
+            """
+            insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
+            values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
+            """,
             self.target.id,
             device.number,
             device.user,
@@ -108,7 +108,7 @@ struct PushInsertion {
             return true
         }
         let isDismissed = try db.first(
-            prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
+            "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
             self.target.id,
             user
         ) { try $0.flag() }

@@ -21,7 +21,7 @@ extension SQLiteReader {
         try self.read { db in
             // If there are no pushes, the minimum is null.
             let (lane, queue, most) = (lane.description, queue.rawValue, Queue.maximumExamined)
-            return try db.first(prepared: Self.oldestWaiting, lane, queue, most) { try $0.optionalDate() } ?? nil
+            return try db.first(SQL(sql: Self.oldestWaiting), lane, queue, most) { try $0.optionalDate() } ?? nil
         }
     }
 
@@ -53,7 +53,7 @@ extension SQLiteReader {
             for wish in choice.wishes {
                 for queue in Queue.allCases {
                     let push = try db.first(
-                        prepared: Self.probeSearch,
+                        SQL(sql: Self.probeSearch),
                         lane,
                         queue.rawValue,
                         now,
@@ -83,8 +83,9 @@ extension SQLiteReader {
 
     static func tallies(_ db: Database) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
-        try db.each(prepared: "select lane, state, count from tally") { row in
-            guard let state = try TallyState(rawValue: row.text("state")) else { return }
+        let row = try db.rows("select lane, state, count from tally")
+        while try row.step() {
+            guard let state = try TallyState(rawValue: row.text("state")) else { continue }
             try tallies[row.text("lane"), default: Tally()][keyPath: state.member] = Int(clamping: row.integer("count"))
         }
         return tallies

@@ -36,7 +36,7 @@ extension SQLiteStore {
         let pusher = self.pusher
         if pusher.looks.isEmpty { return nil }
         return try await self.writer.write(.delivery) { db in
-            let recall = try db.first(prepared: Self.recallWithoutLooks) {
+            let recall = try db.first(SQL(sql: Self.recallWithoutLooks)) {
                 try (id: $0.integer("id"), app: $0.optionalText("app"), last: $0.integer("look_user_id"))
             }
             guard let recall else { return nil }

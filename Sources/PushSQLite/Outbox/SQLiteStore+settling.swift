@@ -39,10 +39,10 @@ private struct Settling {
             // not stored, because a look does not delay the next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try self.db.run(
-                prepared: """
-                    insert into device_push (device, accepted_at) values (?, ?)
-                    on conflict (device) do update set accepted_at = excluded.accepted_at
-                    """,
+                """
+                insert into device_push (device, accepted_at) values (?, ?)
+                on conflict (device) do update set accepted_at = excluded.accepted_at
+                """,
                 delivery.device,
                 self.now.milliseconds
             )
@@ -91,11 +91,11 @@ private struct Settling {
         providerID: String? = nil
     ) throws -> String? {
         let lane = try self.db.first(
-            prepared: """
-                update push set state = ?, settled_at = ?, reason = ?, provider_id = ?
-                where notification_id = ? and device = ? and settled_at is null
-                returning lane
-                """,
+            """
+            update push set state = ?, settled_at = ?, reason = ?, provider_id = ?
+            where notification_id = ? and device = ? and settled_at is null
+            returning lane
+            """,
             state.rawValue,
             self.now.milliseconds,
             reason,
