@@ -134,7 +134,7 @@ extension SQLiteDatabase {
             select (page_count - freelist_count) * page_size
             from pragma_page_count(), pragma_freelist_count(), pragma_page_size()
             """
-        return try db.first(prepared: sql) { Int($0.integer(0)) } ?? 0
+        return Int(try db.number(SQL(sql: sql)) ?? 0)
     }
 
     /// Renames a file. Throws a `StoreError` with the reason.

@@ -117,7 +117,7 @@ package struct SQLiteDatabase: StorePlace {
             var inspection = StoreInspection()
             // SQLite ends after the first fault, and so does not throw at the rows of a damaged
             // page. A line with asterisks may precede the fault.
-            inspection.damage = try db.all("pragma quick_check(1)") { $0.text(0) }.filter { $0 != "ok" }
+            inspection.damage = try db.all("pragma quick_check(1)") { try $0.text() }.filter { $0 != "ok" }
                 .map { String($0.split(separator: "\n").last ?? "") }
             // The schema of a damaged database is not compared.
             if inspection.damage.isEmpty { try SchemaComparison.check(db, Migration.all) }

@@ -88,7 +88,10 @@ extension Writer {
             self.recordErasure()
             let end = ContinuousClock.now + Self.shrinkTime
             // SQLite removes one page for each row that this statement returns.
-            try db.step(prepared: "pragma incremental_vacuum(\(Self.shrinkPages))") { ContinuousClock.now < end }
+            do {
+                let row = try db.rows("pragma incremental_vacuum(\(sql: Self.shrinkPages))")
+                while try row.step(), ContinuousClock.now < end {}
+            }
             return try self.readSpace(db)
         }
     }

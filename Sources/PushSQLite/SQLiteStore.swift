@@ -58,7 +58,7 @@ package final class SQLiteStore: Store {
                     throw StoreError.moved(place: path, to: moved.place)
                 }
                 if try !FileSpace.rewrite(db, atMost: FileSpace.rewritten) { options.onEvent(.fileStaysLong) }
-                return try db.inTransaction(.immediate) {
+                return try db.inTransaction {
                     let now = options.now()
                     let opened = (try Sealing(db, keyring, now: now), try ChangeNumbers(db, now: now))
                     try EventTriggers(options.events).install(db, now: now)

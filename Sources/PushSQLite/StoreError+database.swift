@@ -52,6 +52,6 @@ extension DatabaseError {
     fileprivate var reason: String {
         self.isLock
             ? "another program, such as a shell of SQLite, has locked the file; end that program"
-            : self.message ?? "\(self.resultCode)"
+            : self.message ?? "\(self.resultCode.rawValue)"
     }
 }

@@ -30,7 +30,7 @@ package final class Connection: Sendable {
             try db.execute(sql: "pragma query_only = 1")
             // If this fails, the connection stays read-only, and refuses each later write.
             defer { try? db.execute(sql: "pragma query_only = 0") }
-            return try db.inTransaction(.deferred) { try body(db) }
+            return try db.inTransaction(begin: "begin") { try body(db) }
         }
     }
 

@@ -41,18 +41,13 @@ package final class Database {
     /// Compiles a statement. The caller keeps it.
     package func makeStatement(sql: String) throws -> Statement {
         try self.checkTransaction()
-        var rest: UnsafePointer<CChar>?
-        return try sql.withCString { try Statement($0, in: self.handle, rest: &rest) }
+        return try Statement(sql, in: self.handle)
     }
 
     /// Compiles a statement at the first call with this text, and keeps it.
-    ///
-    /// If texts contained values instead of parameters, this would cost memory and time.
-    package func cachedStatement(sql: String) throws -> Statement {
-        if let statement = self.statements[sql] {
-            try self.checkTransaction()
-            return statement
-        }
+    func cachedStatement(sql: String) throws -> Statement {
+        try self.checkTransaction()
+        if let statement = self.statements[sql] { return statement }
         let statement = try self.makeStatement(sql: sql)
         self.statements[sql] = statement
         return statement
@@ -60,54 +55,35 @@ package final class Database {
 
     /// Runs one or more statements without parameters. They are compiled at each call.
     package func execute(sql: String) throws {
-        try sql.withCString { start in
-            var next: UnsafePointer<CChar>? = start
-            while let text = next, text.pointee != 0 {
-                try self.checkTransaction()
-                try Statement(text, in: self.handle, rest: &next).execute()
-            }
-        }
+        try self.checkTransaction()
+        let code = sqlite3_exec(self.handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw DatabaseError(of: self.handle, code) }
     }
-
-    /// The number of rows that the last statement has changed.
-    var changesCount: Int { self.handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
     // MARK: Transactions
 
-    package enum TransactionKind: String {
-        case deferred, immediate
-    }
-
     package var isInsideTransaction: Bool { self.handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    package func beginTransaction(_ kind: TransactionKind) throws {
-        try self.cachedStatement(sql: "begin \(kind.rawValue)").execute()
-    }
-
-    package func commit() throws {
-        try self.cachedStatement(sql: "commit").execute()
-    }
-
     /// Runs `body` in a transaction. If `body` or the commit throws, rolls the transaction back.
-    package func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
-        try self.beginTransaction(kind)
+    package func inTransaction<Value>(begin: SQL = "begin immediate", _ body: () throws -> Value) throws -> Value {
+        try self.run(begin)
         return try self.inBlock(commit: "commit", rollback: "rollback", body)
     }
 
     /// Runs `body` in a savepoint of the running transaction. If `body` throws, rolls only the
     /// savepoint back.
     package func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value {
-        try self.cachedStatement(sql: "savepoint part").execute()
+        try self.run("savepoint part")
         return try self.inBlock(commit: "release part", rollback: "rollback to part; release part", body)
     }
 
-    private func inBlock<Value>(commit: String, rollback: String, _ body: () throws -> Value) throws -> Value {
+    private func inBlock<Value>(commit: SQL, rollback: String, _ body: () throws -> Value) throws -> Value {
         let wasInBlock = self.isInBlock
         self.isInBlock = true
         defer { self.isInBlock = wasInBlock }
         do {
             let value = try body()
-            try self.cachedStatement(sql: commit).execute()
+            try self.run(commit)
             return value
         } catch {
             self.isInBlock = false
@@ -145,9 +121,7 @@ package final class Database {
         return (Int(length), Int(copied))
     }
 
-    func interrupt() {
-        self.isOpen.withLock { if $0 { sqlite3_interrupt(self.handle) } }
-    }
+    func interrupt() { self.isOpen.withLock { if $0 { sqlite3_interrupt(self.handle) } } }
 
     func close() throws {
         self.statements.removeAll()
@@ -164,10 +138,10 @@ package final class Database {
 package final class Statement {
     package let handle: OpaquePointer?
 
-    /// Compiles the first statement of a text. `rest` becomes the text after this statement.
-    init(_ text: UnsafePointer<CChar>, in connection: OpaquePointer?, rest: inout UnsafePointer<CChar>?) throws {
+    /// Compiles the first statement of a text.
+    init(_ sql: String, in connection: OpaquePointer?) throws {
         var handle: OpaquePointer?
-        let code = sqlite3_prepare_v2(connection, text, -1, &handle, &rest)
+        let code = sqlite3_prepare_v2(connection, sql, -1, &handle, nil)
         guard code == SQLITE_OK else { throw DatabaseError(of: connection, code) }
         // The handle is `nil` if the text has only blanks and comments.
         self.handle = handle
@@ -177,17 +151,12 @@ package final class Statement {
         sqlite3_finalize(self.handle)
     }
 
-    /// Runs a statement without parameters, and discards its rows.
-    func execute() throws {
-        if self.handle != nil { try self.rows([]).forEach { _ in true } }
-    }
-
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(self.handle)) }
 
     /// The rows of the statement. `arguments` must contain one value for each of its parameters.
     package func rows(_ arguments: [any Bindable]) throws -> DirectRow {
         guard let handle, arguments.count == self.parameterCount else {
-            throw DatabaseError.otherParameters
+            throw DatabaseError(resultCode: .misuse, message: "a statement has other parameters than its text")
         }
         for (index, value) in arguments.enumerated() { value.bind(to: handle, at: Int32(index + 1)) }
         return DirectRow(handle)

@@ -3,7 +3,7 @@ internal import CSQLite
 /// The failure of a statement. Its texts contain neither parameters nor stored values.
 package struct DatabaseError: Error, Equatable, CustomStringConvertible {
     /// The primary result code, which gives the kind of failure.
-    package var resultCode: ResultCode { self.extendedResultCode.primary }
+    package var resultCode: ResultCode { ResultCode(rawValue: self.extendedResultCode.rawValue & 0xFF) }
     /// SQLite's extended result code, which also has the details.
     package let extendedResultCode: ResultCode
     package let message: String?
@@ -19,12 +19,6 @@ package struct DatabaseError: Error, Equatable, CustomStringConvertible {
         self.init(resultCode: ResultCode(rawValue: code), message: message)
     }
 
-    /// The error for a statement that got more or fewer values than its text has parameters.
-    static let otherParameters = DatabaseError(
-        resultCode: .misuse,
-        message: "a statement has other parameters than its text"
-    )
-
     package var description: String {
         "SQLite error \(self.extendedResultCode.rawValue): \(self.message ?? "unknown")"
     }
@@ -32,17 +26,12 @@ package struct DatabaseError: Error, Equatable, CustomStringConvertible {
 
 /// A result code of SQLite (https://www.sqlite.org/rescode.html). It may be a primary or an
 /// extended result code.
-package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
     package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
-
-    /// The primary code that an extended code belongs to.
-    package var primary: ResultCode { ResultCode(rawValue: self.rawValue & 0xFF) }
-
-    package var description: String { "\(self.rawValue)" }
 
     package static let abort = ResultCode(rawValue: 4)
     package static let busy = ResultCode(rawValue: 5)

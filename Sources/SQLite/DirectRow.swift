@@ -16,31 +16,15 @@ package struct DirectRow: ~Copyable {
         sqlite3_reset(self.statement)
     }
 
-    /// Fetches the row and decodes it; `nil` if there is no row.
-    package consuming func map<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> Value? {
-        try self.step() ? decode(self) : nil
-    }
-
-    /// Fetches rows until the last one, or until `decode` returns `false`.
-    package consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
-        while try self.step() {
-            guard try decode(self) else { return }
-        }
-    }
-
-    /// Fetches all rows.
-    package consuming func each(_ body: (borrowing DirectRow) throws -> Void) throws {
-        while try self.step() { try body(self) }
-    }
-
     /// Fetches all rows and decodes them.
-    package consuming func all<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> [Value] {
+    package func all<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> [Value] {
         var values: [Value] = []
         while try self.step() { values.append(try decode(self)) }
         return values
     }
 
-    private func step() throws -> Bool {
+    /// Fetches the next row. Returns `false` after the last one.
+    package func step() throws -> Bool {
         switch sqlite3_step(self.statement) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -54,22 +38,13 @@ package struct DirectRow: ~Copyable {
         (0..<sqlite3_column_count(self.statement)).first { strcmp(sqlite3_column_name(self.statement, $0), name) == 0 }
     }
 
-    package func integer(_ column: Int32) -> Int64 {
-        sqlite3_column_int64(self.statement, column)
-    }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(self.statement, column) }
 
-    package func isNull(_ column: Int32) -> Bool {
-        sqlite3_column_type(self.statement, column) == SQLITE_NULL
-    }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(self.statement, column) == SQLITE_NULL }
 
     /// The text; empty if the column is null.
     package func text(_ column: Int32) -> String {
         sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
-    }
-
-    /// The text; `nil` if the column is null.
-    package func optionalText(_ column: Int32) -> String? {
-        self.isNull(column) ? nil : self.text(column)
     }
 
     /// A copy of the bytes, which outlives the row.

@@ -9,51 +9,46 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         (self.text, self.arguments) = (text, arguments)
     }
 
-    package init(stringLiteral text: String) {
-        self.init(sql: text)
-    }
+    package init(stringLiteral text: String) { self.init(sql: text) }
 
-    package init(stringInterpolation parts: StringInterpolation) {
-        (self.text, self.arguments) = (parts.text, parts.arguments)
-    }
+    package init(stringInterpolation parts: StringInterpolation) { self = parts.sql }
 
     package struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var text = ""
-        fileprivate var arguments: [any Bindable] = []
+        fileprivate var sql = SQL(sql: "")
 
         package init(literalCapacity: Int, interpolationCount: Int) {
-            self.text.reserveCapacity(literalCapacity + interpolationCount)
-            self.arguments.reserveCapacity(interpolationCount)
+            self.sql.text.reserveCapacity(literalCapacity + interpolationCount)
+            self.sql.arguments.reserveCapacity(interpolationCount)
         }
 
         package mutating func appendLiteral(_ literal: String) {
-            self.text += literal
+            self.sql.text += literal
         }
 
         package mutating func appendInterpolation(_ value: some Bindable) {
-            self.text += "?"
-            self.arguments.append(value)
+            self.sql.text += "?"
+            self.sql.arguments.append(value)
         }
 
         package mutating func appendInterpolation<Value: Bindable>(_ value: Value?) {
-            self.text += "?"
-            self.arguments.append(value)
+            self.sql.text += "?"
+            self.sql.arguments.append(value)
         }
 
         /// Adds a list of parameters in parentheses.
         package mutating func appendInterpolation(_ values: [some Bindable]) {
-            self.text += "(" + values.map { _ in "?" }.joined(separator: ",") + ")"
-            self.arguments += values
+            self.sql.text += "(" + values.map { _ in "?" }.joined(separator: ",") + ")"
+            self.sql.arguments += values
         }
 
         package mutating func appendInterpolation(_ part: SQL) {
-            self.text += part.text
-            self.arguments += part.arguments
+            self.sql.text += part.text
+            self.sql.arguments += part.arguments
         }
 
         /// Adds a text to the statement. This text must never come from outside the program.
         package mutating func appendInterpolation(sql text: some CustomStringConvertible) {
-            self.text += text.description
+            self.sql.text += text.description
         }
     }
 }

@@ -23,7 +23,7 @@ import Testing
 
     private func column(_ id: Int64) async throws -> Data? {
         try await self.fixture.sqlite.writer.write { db in
-            try db.first(prepared: "select alert from notification where id = ?", id) { row in
+            try db.first("select alert from notification where id = ?", id) { row in
                 row.isNull(0) ? nil : row.data(0)
             } ?? nil
         }

@@ -6,12 +6,7 @@ extension Database {
         let statement = try self.makeStatement(sql: "explain query plan " + sql)
         let nulls = Array(repeating: Int64?.none, count: statement.parameterCount)
         return try withExtendedLifetime(statement) {
-            var details: [String] = []
-            try statement.rows(nulls).forEach { row in
-                details.append(row.text(3))
-                return true
-            }
-            return details
+            try statement.rows(nulls).all { $0.text(3) }
         }
     }
 }

@@ -138,17 +138,17 @@ import Testing
             try Schema.prepare(db, Migration.all.filter { $0.name < "M0005" })
             let sealing = try Sealing(db, keyring, now: self.fixture.now)
             try db.run(
-                prepared: """
-                    insert into user (id, name, name_key, role, password, created_at) values (1, ?, ?, 'device', '', 0)
-                    """,
+                """
+                insert into user (id, name, name_key, role, password, created_at) values (1, ?, ?, 'device', '', 0)
+                """,
                 try sealing.seal("carol", in: .username(1)),
                 sealing.index.hash(name)
             )
             try db.run(
-                prepared: """
-                    insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at,
-                        registered_at) values (1, 'old', 1, 'hook', 'hook', ?, ?, ?, 0, 0)
-                    """,
+                """
+                insert into device (number, id, user_id, platform, lane, handle, handle_key, tags, created_at,
+                    registered_at) values (1, 'old', 1, 'hook', 'hook', ?, ?, ?, 0, 0)
+                """,
                 try sealing.seal("x", in: .handle(1)),
                 sealing.index.hash(handle),
                 try sealing.seal(["username:carol"], in: .tags(1))

@@ -102,10 +102,10 @@ import Testing
             )
             for id in 1...count {
                 try db.run(
-                    prepared: """
-                        insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, mac)
-                        values (?1, ?2, ?3, ?1, ?4, ?5)
-                        """,
+                    """
+                    insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, mac)
+                    values (?1, ?2, ?3, ?1, ?4, ?5)
+                    """,
                     id,
                     alice,
                     id < count ? 1 : Int?.none,
@@ -147,9 +147,9 @@ import Testing
             )
             for user in try Int64.fetchAll(db, sql: "select id from account where name = x'00'") {
                 try db.run(
-                    prepared: """
-                        insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, ?, 1, 0, ?)
-                        """,
+                    """
+                    insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, ?, 1, 0, ?)
+                    """,
                     user,
                     macs.recipient(of: 1, user: user)
                 )

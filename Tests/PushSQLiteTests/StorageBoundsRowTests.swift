@@ -43,7 +43,7 @@ import Testing
 
     private func usage() async throws -> [Int] {
         try await fixture.sqlite.writer.write { db in
-            try db.first(prepared: "select notifications, bytes from usage where user_id = ?", alice.id) {
+            try db.first("select notifications, bytes from usage where user_id = ?", alice.id) {
                 [Int($0.integer(0)), Int($0.integer(1))]
             } ?? []
         }

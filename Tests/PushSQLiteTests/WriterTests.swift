@@ -21,7 +21,7 @@ import Testing
     private struct Refused: Error {}
 
     private func insert(_ name: String) -> @Sendable (Database) throws -> Void {
-        { try $0.run(prepared: "insert into done (name) values (?)", name) }
+        { try $0.run("insert into done (name) values (?)", name) }
     }
 
     private func done() async throws -> [String] {
@@ -72,7 +72,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func failedWriteIsUndoneAloneAndOthersCommitOnce() async throws {
         let refused: @Sendable (Database) throws -> Void = { db in
-            try db.run(prepared: "insert into done (name) values ('refused')")
+            try db.run("insert into done (name) values ('refused')")
             throw Refused()
         }
         let results = try await self.together([self.insert("a"), refused, self.insert("b"), self.insert("c")])
@@ -221,7 +221,7 @@ import Testing
         // A reader of another program, which the store cannot ask to end its transaction.
         let reader = try Connection(path: store.path, isReadOnly: true)
         try reader.exclusively { db in
-            try db.beginTransaction(.deferred)
+            try db.run("begin")
             _ = try Int.fetchOne(db, sql: "select count(*) from page")
         }
         store.writer.state.withLock { ($0.checkpointsAt, $0.warnsOfLogAt) = (30, 20) }

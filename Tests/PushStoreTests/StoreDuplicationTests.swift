@@ -62,6 +62,28 @@ import Testing
         #expect(Self.made(Self.outcomes(in: [declared, deciding]), in: source) == cases)
     }
 
+    /// If a statement changes, a number silently selects another column, but a name does not.
+    @Test(arguments: ["Sources/PushSQLite", "Sources/PushPostgreSQL"])
+    func noStoreReadsAColumnByItsNumber(folder: String) throws {
+        let rooms = [folder, "Sources/PushStore/Rows", "Sources/SQLite", "Sources/PostgreSQL"]
+        let sources = try rooms.flatMap { try Repository.files(under: $0, ending: ".swift").map(\.text) }
+        let accessors = Set(sources.flatMap(Self.accessors))
+        #expect(accessors.isSuperset(of: ["integer", "optionalText", "date"]))
+        let reads = try Repository.files(under: folder, ending: ".swift").flatMap { file in
+            Self.readsByNumber(in: file.text, accessors).map { "\(file.name): \($0)" }
+        }
+        #expect(reads == [], "read the column by its name")
+    }
+
+    @Test(arguments: [
+        ("try $0.integer(0)", [".integer(0)"]), ("rows[0].text(12)", [".text(12)"]),
+        ("row.value(1, kind)", [".value(1,"]), ("try row.integer()", []), (#"row.text("lane")"#, []),
+        ("row.integer(Column.number)", []), ("[.integer(0), StoredValue.text(1)]", []), ("row.prefix(100)", []),
+    ])
+    func aReadByANumberIsFound(source: String, reads: [String]) {
+        #expect(Self.readsByNumber(in: source, ["integer", "text", "value"]) == reads)
+    }
+
     @Test(arguments: [
         (#"throw StoreError.failed(reason: "there is no row \(id)")"#, true),
         (#"query("select a from b where c")"#, false),
@@ -116,6 +138,21 @@ import Testing
                 let isNoValue = before.contains(/(?:[=!]=|\bon:) *\w*$|[)\]?}!">\\]$|\bcase\b[^:=]*$/)
                 return cases.contains(name) && !isNoValue ? name.replacing("(", with: "") : nil
             }
+        }
+    }
+
+    /// The names of the functions that read a column.
+    private static func accessors(in source: String) -> [String] {
+        source.matches(of: /func (\w+)\(_ column: (?:Int32|some ColumnReference)\b/).map { String($0.1) }
+    }
+
+    /// The reads of a column by a literal number. A case of an enumeration, such as `.integer(0)`,
+    /// is no read.
+    private static func readsByNumber(in source: String, _ accessors: Set<String>) -> [String] {
+        source.matches(of: /\.(\w+)\(\d+[,)]/).compactMap { found in
+            let before = source[..<found.range.lowerBound].suffix(60)
+            let receiver = before.firstMatch(of: /(?:\b[a-z]\w*|\$\d|[)\]])$/)
+            return receiver != nil && accessors.contains(String(found.1)) ? String(found.0) : nil
         }
     }
 

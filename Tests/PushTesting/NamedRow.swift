@@ -151,13 +151,13 @@ extension ColumnDecodable {
 extension Database {
     /// Runs one statement with parameters.
     package func execute(sql: String, arguments: [any Bindable]) throws {
-        try self.each(composed: SQL(sql: sql, arguments: arguments)) { _ in }
+        _ = try self.all(composed: SQL(sql: sql, arguments: arguments)) { _ in }
     }
 }
 
 extension Connection {
     /// Runs `body` in a transaction.
     package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try self.exclusively { db in try db.inTransaction(.immediate) { try body(db) } }
+        try self.exclusively { db in try db.inTransaction { try body(db) } }
     }
 }

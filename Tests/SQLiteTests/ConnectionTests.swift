@@ -42,7 +42,7 @@ struct ConnectionTests {
             try connection.exclusively { db in
                 // A statement locks the connection, but another thread must still be able to
                 // interrupt it.
-                try db.each(prepared: endless) { _ in connection.interrupt() }
+                _ = try db.all(SQL(sql: endless)) { _ in connection.interrupt() }
             }
         }
         #expect(error?.resultCode == .interrupt)

@@ -69,9 +69,9 @@ struct StatementTests {
     @Test func preparedStatementIsUsedAgain() throws {
         try self.run { db in
             try db.execute(sql: "create table a (b)")
-            for number in 1...3 { #expect(try db.run(prepared: "insert into a values (?)", number) == 1) }
-            #expect(try db.all(prepared: "select b from a where b > ?", 1) { $0.integer(0) } == [2, 3])
-            #expect(try db.first(prepared: "select b from a where b > ?", 3) { $0.integer(0) } == nil)
+            for number in 1...3 { #expect(try db.run("insert into a values (?)", number) == 1) }
+            #expect(try db.all("select b from a where b > ?", 1) { $0.integer(0) } == [2, 3])
+            #expect(try db.first("select b from a where b > ?", 3) { $0.integer(0) } == nil)
         }
     }
 
@@ -112,7 +112,7 @@ struct StatementTests {
         let error = #expect(throws: DatabaseError.self) {
             try self.run { db in
                 try db.execute(sql: "create table a (b unique)")
-                for _ in 1...2 { try db.run(prepared: "insert into a values (?)", "secret") }
+                for _ in 1...2 { try db.run("insert into a values (?)", "secret") }
             }
         }
         #expect(error?.description.contains("UNIQUE") == true)

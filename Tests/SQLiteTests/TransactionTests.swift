@@ -56,7 +56,7 @@ struct TransactionTests {
             try self.connection.write { db in
                 try db.execute(sql: "insert into item (name) values ('a')")
                 try? db.execute(sql: "insert or rollback into item (name) values ('a')")
-                try db.run(prepared: "insert into item (name) values (?)", "b")
+                try db.run("insert into item (name) values (?)", "b")
             }
         }
         #expect(error?.resultCode == .abort)

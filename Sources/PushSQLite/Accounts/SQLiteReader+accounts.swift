@@ -6,7 +6,7 @@ internal import SQLite
 extension SQLiteReader {
     package func user(named name: Username) throws(StoreError) -> User? {
         try self.read { db in
-            try db.first(prepared: Self.userNamed, self.sealing.index.hash(name)) {
+            try db.first(SQL(sql: Self.userNamed), self.sealing.index.hash(name)) {
                 try User($0, named: name, self.sealing)
             } ?? nil
         }
@@ -29,8 +29,9 @@ extension SQLiteReader {
         withToken fingerprint: Fingerprint,
         now: Date
     ) throws(StoreError) -> (user: User, grant: TokenGrant)? {
-        try self.readRow(.token, key: fingerprint, now.milliseconds) {
-            try TokenGrant.used($0, fingerprint, self.sealing)
+        try self.readDirectly {
+            let row = try self.rows(.token, key: fingerprint, now.milliseconds)
+            return try row.step() ? TokenGrant.used(row, fingerprint, self.sealing) : nil
         }
     }
 

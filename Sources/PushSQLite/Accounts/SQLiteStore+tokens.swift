@@ -29,16 +29,16 @@ extension SQLiteStore {
                 order by created_at desc limit -1 offset \(NewSession.maximumCount - 1))
             returning hash
             """
-        ) { Fingerprint(bytes: $0.data(0)) }
+        ) { try Fingerprint(bytes: $0.data()) }
         return NewSession(token: token, ended: ended.compactMap(\.self))
     }
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.writer.write { db in
-            let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
+            let devices = try db.all(SQL(sql: Self.devicesOfSession), prefix.description, decode: EndingDevice.init)
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
             let token = try db.first("delete from token where prefix = \(prefix.description) returning hash") {
-                Fingerprint(bytes: $0.data(0))
+                try Fingerprint(bytes: $0.data())
             }
             guard let token = token ?? nil else { return nil }
             try self.audit.append([record?.about(prefix, in: self.audit.chain)], to: db)
@@ -126,7 +126,7 @@ extension SQLiteStore {
     ) async throws -> Enrolment? {
         try await self.writer.write { db in
             let sql = "\(SQLiteReader.tokenInUse) and t.\(Enrolment.isCode)"
-            let found = try db.first(prepared: sql, code.bytes, now.milliseconds) {
+            let found = try db.first(SQL(sql: sql), code.bytes, now.milliseconds) {
                 try TokenGrant.used($0, code, self.sealing)
             }
             guard let (user, grant) = found else { return nil }

@@ -8,7 +8,7 @@ extension SQLiteStore {
         try await self.write(by: record) { [sealing] db in
             // The id is read before the insert, because the encryption of the name is bound to it.
             // No other process can insert a user meanwhile.
-            let last = try db.first("select seq from sqlite_sequence where name = 'account'") { $0.integer(0) }
+            let last = try db.number("select seq from sqlite_sequence where name = 'account'")
             let id = (last ?? 0) + 1
             let sealed = try sealing.seal(user.name.description, in: .username(id))
             return try db.run(
@@ -67,11 +67,11 @@ extension SQLiteStore {
 
     func account(_ name: Username, _ db: Database) throws -> StoredAccount? {
         let key = self.sealing.index.hash(name)
-        return try db.first(prepared: SQLiteReader.accountNamed, key, decode: StoredAccount.init)
+        return try db.first(SQL(sql: SQLiteReader.accountNamed), key, decode: StoredAccount.init)
     }
 
     func account(_ id: Int64, _ db: Database) throws -> StoredAccount? {
-        try db.first(prepared: SQLiteReader.accountWithID, id, decode: StoredAccount.init)
+        try db.first(SQL(sql: SQLiteReader.accountWithID), id, decode: StoredAccount.init)
     }
 
     // MARK: - Private
@@ -80,10 +80,10 @@ extension SQLiteStore {
     /// pushes to the user's devices. Returns the number of deleted notifications.
     private func deleteReceived(by user: Int64, page: Int, _ db: Database, now: Date) throws -> Int {
         let last: Int64 =
-            try db.first(
+            try db.number(
                 "select change from recipient where user_id = \(user) order by change limit 1 offset \(page - 1)"
-            ) { $0.integer(0) } ?? .max
-        let untaken = try db.all(prepared: Self.untakenByUser, user, last) { $0.integer(0) }
+            ) ?? .max
+        let untaken = try db.all(SQL(sql: Self.untakenByUser), user, last) { try $0.integer() }
         try Self.cancel(
             db,
             where: """
@@ -100,7 +100,7 @@ extension SQLiteStore {
 
     private static func isLastAdministrator(_ account: StoredAccount?, _ db: Database) throws -> Bool {
         guard let account, account.isAdministrator else { return false }
-        return try !db.exists(prepared: Self.otherAdministrator, account.id)
+        return try !db.exists(SQL(sql: Self.otherAdministrator), account.id)
     }
 
     static let otherAdministrator =
@@ -110,7 +110,7 @@ extension SQLiteStore {
         let (user, change) = (plan.user, plan.change)
         // This query must come first: it needs the sessions that the next statement deletes.
         let devices =
-            try plan.retiresDevices ? db.all(prepared: Self.devicesOfSessions, user, decode: EndingDevice.init) : []
+            try plan.retiresDevices ? db.all(SQL(sql: Self.devicesOfSessions), user, decode: EndingDevice.init) : []
         if plan.endsSessions { try db.run("delete from token where is_session and user_id = \(user)") }
         if plan.isNews {
             try db.run(
@@ -125,7 +125,7 @@ extension SQLiteStore {
             )
         }
         if let apps = change.apps {
-            let devices = try db.all(prepared: Self.devicesWithHandle, user, decode: EndingDevice.init)
+            let devices = try db.all(SQL(sql: Self.devicesWithHandle), user, decode: EndingDevice.init)
             try self.write(DeviceEnds(of: devices, outside: apps), db, now: now)
         }
         if let issued = change.issued?.account {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PushCore
+internal import PushStore
 internal import SQLite
 
 /// Appends entries to the audit. An entry is written in the same transaction as the change that it
@@ -25,7 +26,7 @@ struct AuditTrail: Sendable {
         let last = try self.notes.newestAuditEntry ?? Self.last(db) ?? Self.start(db)
         let entry = try self.chain.sealed(draft, after: last)
         try db.run(
-            prepared: "insert into audit (number, at, entry, link) values (?, ?, ?, ?)",
+            "insert into audit (number, at, entry, link) values (?, ?, ?, ?)",
             entry.link.number,
             entry.at,
             entry.entry,
@@ -40,25 +41,22 @@ struct AuditTrail: Sendable {
     /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
         let last = try db.first(
-            prepared: """
-                select number, link, count(*) over () from (
-                    select number, link, at from audit order by number limit ?2)
-                where at < ?1 order by number desc limit 1
-                """,
-            date.milliseconds,
-            limit
-        ) { AuditLink($0) }
+            """
+            select number, link from (select number, link, at from audit order by number limit \(limit))
+            where at < \(date.milliseconds) order by number desc limit 1
+            """
+        ) { try AuditLink($0) }
         guard let last else { return 0 }
         let mac = self.chain.mac(ofStart: last)
         try db.run("update audit_start set number = \(last.number), link = \(last.code), mac = \(mac)")
-        return try db.run(prepared: "delete from audit where number <= ?", last.number)
+        return try db.run("delete from audit where number <= ?", last.number)
     }
 
     /// The number and the hash of the entry before the first remaining entry; `nil` if somebody
     /// has changed them since `trim` stored them.
     func start(_ db: Database) throws -> AuditLink? {
-        let start = try db.first(prepared: "select number, link, mac from audit_start") {
-            (link: AuditLink($0), mac: $0.data(2))
+        let start = try db.first("select number, link, mac from audit_start") {
+            try (link: AuditLink($0), mac: $0.data("mac"))
         }
         guard let start else { return nil }
         return start.link.number == 0 || start.mac == self.chain.mac(ofStart: start.link) ? start.link : nil
@@ -67,17 +65,18 @@ struct AuditTrail: Sendable {
     /// The number and the hash of the entry before the first remaining entry, without a check
     /// whether somebody has changed them.
     static func start(_ db: Database) throws -> AuditLink {
-        try db.first(prepared: "select number, link from audit_start") { AuditLink($0) }
+        try db.first("select number, link from audit_start") { try AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())
     }
 
     /// The link of the newest entry; `nil` if the table is empty.
     static func last(_ db: Database) throws -> AuditLink? {
-        try db.first(prepared: "select number, link from audit order by number desc limit 1") { AuditLink($0) }
+        try db.first("select number, link from audit order by number desc limit 1") { try AuditLink($0) }
     }
 }
 
 extension AuditLink {
-    /// Reads the columns `number, link`.
-    fileprivate init(_ row: borrowing DirectRow) { self.init(number: row.integer(0), code: row.data(1)) }
+    fileprivate init(_ row: borrowing DirectRow) throws {
+        self.init(number: try row.integer("number"), code: try row.data("link"))
+    }
 }

@@ -34,17 +34,20 @@ extension Statement {
             _ = key.withUnsafeBytes { sqlite3_bind_blob(handle, 1, $0.baseAddress, Int32($0.count), transient) }
         }
         let first: Int32 = key == nil ? 1 : 2
-        for (index, value) in parameters.enumerated() {
-            sqlite3_bind_int64(handle, first + Int32(index), value)
-        }
+        for (index, value) in parameters.enumerated() { sqlite3_bind_int64(handle, first + Int32(index), value) }
         return DirectRow(handle)
     }
 }
 
-extension DirectRow {
-    /// The time; `nil` if the column is null.
-    func date(_ column: Int32) -> Date? { self.optionalInteger(column).map(Date.init(milliseconds:)) }
+extension Database {
+    /// The number in the first row of a statement; `nil` if it has no row.
+    func number(_ sql: SQL, _ values: any Bindable...) throws -> Int64? {
+        let row = try self.rows(sql, values)
+        return try row.step() ? row.integer() : nil
+    }
+}
 
+extension DirectRow {
     /// Reads a value that is moved into another database. Returns `nil` if the value is neither
     /// null nor of the type `kind`.
     func value(_ column: Int32, _ kind: MovedValue.Kind) -> MovedValue? {
@@ -73,6 +76,7 @@ extension DirectRow: StoredRow {
     }
 
     func optionalInteger(_ column: Int32) -> Int64? { self.isNull(column) ? nil : self.integer(column) }
+    func optionalText(_ column: Int32) -> String? { self.isNull(column) ? nil : self.text(column) }
     func flag(_ column: Int32) -> Bool { self.integer(column) != 0 }
     func optionalData(_ column: Int32) -> Data? { self.isNull(column) ? nil : self.data(column) }
 }

@@ -43,7 +43,8 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     package func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) throws(StoreError) -> [Entity] {
         try self.read { db in
             var entities: [Entity] = []
-            try db.each(prepared: sql, values: values.map(\.parameter)) { row in
+            let row = try db.rows(SQL(sql: sql), values.map(\.parameter))
+            while try row.step() {
                 if let entity = try Entity(row, self.sealing) { entities.append(entity) }
             }
             return entities
@@ -60,16 +61,6 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Fetches the single row of a direct query. If there is a key, it is the first parameter.
-    func readRow<Value>(
-        _ query: DirectQuery,
-        key: Fingerprint? = nil,
-        _ parameters: Int64...,
-        decode: (borrowing DirectRow) throws -> Value
-    ) throws(StoreError) -> Value? {
-        try self.readDirectly { try self.direct[query.rawValue].rows(key: key, parameters).map(decode) }
-    }
-
     /// Runs direct queries that all see the newest commit. Blocks the thread while they run.
     func readDirectly<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         try self.locked {
@@ -78,10 +69,10 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         }
     }
 
-    /// Fetches rows until the last one, or until `decode` returns `false`. Call it within
+    /// The rows of a direct query. If there is a key, it is the first parameter. Call it within
     /// `readDirectly`.
-    func forEachRow(_ query: DirectQuery, _ parameters: Int64..., decode: (borrowing DirectRow) throws -> Bool) throws {
-        try self.direct[query.rawValue].rows(key: nil, parameters).forEach(decode)
+    func rows(_ query: DirectQuery, key: Fingerprint? = nil, _ parameters: Int64...) throws -> DirectRow {
+        try self.direct[query.rawValue].rows(key: key, parameters)
     }
 
     /// Ends the open read transaction, which would prevent a complete checkpoint. Blocks further
@@ -126,13 +117,13 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         let newest = self.log.commits
         guard self.seen != newest else { return }
         try self.endTransaction(db)
-        try db.beginTransaction(.deferred)
+        try db.run("begin")
         self.seen = newest
     }
 
     private func endTransaction(_ db: Database) throws {
         self.seen = nil
-        if db.isInsideTransaction { try db.commit() }
+        if db.isInsideTransaction { try db.run("commit") }
     }
 }
 

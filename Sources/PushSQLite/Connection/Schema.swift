@@ -27,12 +27,14 @@ enum Schema {
 
     /// The migrations that this database already has.
     static func applied(_ db: Database) throws -> AppliedMigrations {
-        let columns = try db.all("select name from pragma_table_info('migration')") { $0.text(0) }
+        let columns = try db.all("select name from pragma_table_info('migration')") { try $0.text() }
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
         // A table without hashes comes from a version that stored none. The SQL of its migrations
         // is unknown, so they count as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
-        let rows = try db.all("select name, \(sql: hash) from migration") { ($0.text(0), $0.data(1)) }
+        let rows = try db.all("select name, \(sql: hash) as hash from migration") {
+            try ($0.text("name"), $0.data("hash"))
+        }
         return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
     }
 
@@ -42,10 +44,10 @@ enum Schema {
         // transaction.
         try db.execute(sql: "pragma foreign_keys = off")
         let result = Result {
-            try db.inTransaction(.immediate) {
+            try db.inTransaction {
                 try db.execute(sql: migration.sql)
                 let orphan = try db.first("pragma foreign_key_check") {
-                    "\($0.text(0)) that belongs to none of \($0.text(2))"
+                    try "\($0.text("table")) that belongs to none of \($0.text("parent"))"
                 }
                 if let orphan {
                     throw StoreError.failed(reason: "the migration \(migration.name) leaves a row of \(orphan)")

@@ -67,7 +67,7 @@ enum SchemaComparison {
         if applied.hashes.count == Migration.all.count, Self.digest(all) == Self.newest { return }
         let found = Set(all.map(\.withoutComments))
         // The order of the migrations' runs matters, since it determines the order of columns.
-        let names = try db.all("select name from migration order by rowid") { $0.text(0) }
+        let names = try db.all("select name from migration order by rowid") { try $0.text() }
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
         let (added, missing) = (found.subtracting(expected).sorted(), expected.subtracting(found).sorted())
@@ -102,11 +102,11 @@ enum SchemaComparison {
     /// can have no triggers.
     static func objects(_ db: Database) throws -> [Object] {
         let sql = """
-            select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
+            select type, name, tbl_name, coalesce(sql, '') as sql from main.sqlite_schema
             where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by type, name, tbl_name, sql
             """
-        return try db.all(prepared: sql) { row in
-            Object(type: row.text(0), name: row.text(1), table: row.text(2), sql: row.text(3))
+        return try db.all(SQL(sql: sql)) {
+            try Object(type: $0.text("type"), name: $0.text("name"), table: $0.text("tbl_name"), sql: $0.text("sql"))
         }
     }
 }

@@ -47,7 +47,7 @@ extension Writer {
     private func checkForLock() {
         guard self.failure == nil else { return }
         do {
-            try self.onConnection { try $0.inTransaction(.immediate) {} }
+            try self.onConnection { try $0.inTransaction {} }
             self.state.withLock { $0.isLocked = false }
             self.condition.recordUsable(after: .zero)
         } catch {
@@ -77,7 +77,7 @@ extension Writer {
             try self.onConnection { db in
                 // The checkpoint comes before the transaction, which needs room in the log.
                 if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
-                try db.inTransaction(.immediate) {
+                try db.inTransaction {
                     try db.execute(sql: "update change_number set reserved = reserved")
                 }
             }

@@ -89,7 +89,7 @@ extension Writer {
         let commits = self.log.commits
         var isRunUntil = ContinuousClock.now
         try self.onConnection { db in
-            try db.inTransaction(.immediate) {
+            try db.inTransaction {
                 for job in jobs {
                     if apart {
                         switch try self.runUndoably(job, db) {

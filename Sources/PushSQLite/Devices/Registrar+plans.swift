@@ -12,9 +12,9 @@ extension Registrar {
             try SQLiteStore.retire(old.device, reason: old.reason, moved: old.platform, db, now: self.now)
         }
         if plan.isErasing { self.writer.recordErasure() }
-        if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }
+        if let claim = plan.claim { try db.run(SQL(sql: Self.deleteRow), claim) }
         try self.save(plan.values, as: plan.device, db)
-        try db.run(prepared: Self.makeLookDue, self.now.milliseconds, plan.device)
+        try db.run(SQL(sql: Self.makeLookDue), self.now.milliseconds, plan.device)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
         try self.audit.append(plan.records, to: db)
         if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
@@ -30,7 +30,7 @@ extension Registrar {
     /// code. Returns `false`, and writes nothing, if the id of the code's notification is in use.
     func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
         if let push = plan.push, try !self.insert(push, db) { return false }
-        if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
+        if let claim = plan.ended { try db.run(SQL(sql: Self.deleteRow), claim) }
         let number = try plan.earlier ?? self.insertClaim(for: plan.device, db)
         try db.run("update device set claims_for = \(plan.device) where number = \(number)")
         try self.save(plan.values, as: number, db)
@@ -53,8 +53,8 @@ extension Registrar {
     /// Moves the waiting look (a push that tells a device to sync) of the user's earlier device
     /// with the same handle. It moves only to a device that never had a look.
     private func moveLook(from old: Int64, to new: Int64, _ db: Database) throws {
-        guard try db.run(prepared: Self.moveLookPush, old, new) > 0 else { return }
-        try db.run(prepared: Self.copyLook, old, new)
+        guard try db.run(SQL(sql: Self.moveLookPush), old, new) > 0 else { return }
+        try db.run(SQL(sql: Self.copyLook), old, new)
     }
 
     private static let moveLookPush = """
@@ -85,14 +85,14 @@ extension Registrar {
     }
 
     private func insertClaim(for device: Int64, _ db: Database) throws -> Int64 {
-        let number = try db.first(
+        let number = try db.number(
             """
             insert into device (id, user_id, created_at, registered_at, claims_for)
             values (\(RegistrationID.random().description), \(self.user), \(self.now.milliseconds),
                 \(self.now.milliseconds), \(device))
             returning number
             """
-        ) { $0.integer(0) }
+        )
         guard let number else { preconditionFailure("an insert that returns a number returns it or throws") }
         return number
     }

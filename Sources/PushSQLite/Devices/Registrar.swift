@@ -29,7 +29,7 @@ struct Registrar: Sendable {
             case .register(let plan): return .init(plan, moved: try self.write(plan, db))
             case .claim(let plan, let outcome, let other): return .init(try self.write(plan, db) ? outcome : other)
             case .countFailure(let key, let outcome):
-                try db.run(prepared: Self.countFailure, key, HandleClaim.attempts)
+                try db.run(SQL(sql: Self.countFailure), key, HandleClaim.attempts)
                 return .init(outcome)
             }
         }
@@ -51,7 +51,7 @@ struct Registrar: Sendable {
     /// the same tags.
     func replaceTags(of device: Int64, by new: Set<Tag>, _ db: Database) throws {
         let tags = Set(new.map(self.sealing.index.hash))
-        let old = Set(try db.all("select tag from device_tag where device = \(device)") { $0.data(0) })
+        let old = Set(try db.all("select tag from device_tag where device = \(device)") { try $0.data() })
         for tag in old.subtracting(tags) {
             try db.run("delete from device_tag where device = \(device) and tag = \(tag)")
         }
@@ -65,32 +65,31 @@ extension Registrar {
     func read(_ question: RegistrationQuestion, into facts: inout RegistrationFacts, _ db: Database) throws {
         switch question {
         case .isSignedIn(let token):
-            facts.isSignedIn = try db.exists(prepared: Self.token, token.description)
+            facts.isSignedIn = try db.exists(SQL(sql: Self.token), token.description)
         case .device(let id, _):
             facts.device = try self.device(id, db).map { [$0] } ?? []
         case .isHeld(let search):
-            facts.isHeld = try db.exists(prepared: Self.held, self.user, search.platform.description, search.key)
+            facts.isHeld = try db.exists(SQL(sql: Self.held), self.user, search.platform.description, search.key)
         case .holders(let search):
             let (platform, key, user) = (search.platform.description, search.key, search.user)
-            facts.holders = try db.all(prepared: Self.holders, platform, key, user, decode: StoredDevice.init)
+            facts.holders = try db.all(SQL(sql: Self.holders), platform, key, user, decode: StoredDevice.init)
         case .claim(_, let device):
-            facts.claim = try db.all(prepared: Self.claim, device, decode: StoredDevice.init)
+            facts.claim = try db.all(SQL(sql: Self.claim), device, decode: StoredDevice.init)
         case .confirmation(let key):
-            facts.confirmation = try db.all(prepared: Self.confirmation, key, decode: Confirmation.init)
+            facts.confirmation = try db.all(SQL(sql: Self.confirmation), key, decode: Confirmation.init)
         case .pushAtLimit(let since, let count):
-            facts.pushAtLimit = try db.all(prepared: Self.newestPushes, self.user, since.milliseconds, count) {
-                Date(milliseconds: $0.integer(0))
-            }
+            let since = since.milliseconds
+            facts.pushAtLimit = try db.all(SQL(sql: Self.newestPushes), self.user, since, count) { try $0.date() }
         case .deviceCount(let replaced, let limit):
-            facts.deviceCount = try db.first(prepared: Self.count, self.user, replaced, limit) { Int($0.integer(0)) }
+            facts.deviceCount = try db.number(SQL(sql: Self.count), self.user, replaced, limit).map(Int.init)
         case .names(let users):
             facts.names = [:]
-            for user in users { facts.names?[user] = try db.first(prepared: Self.name, user) { $0.data(0) } }
+            for user in users { facts.names?[user] = try db.first(SQL(sql: Self.name), user) { try $0.data() } }
         }
     }
 
     func device(_ id: RegistrationID, _ db: Database) throws -> StoredDevice? {
-        try db.first(prepared: Self.issued, id.description, self.user, decode: StoredDevice.init)
+        try db.first(SQL(sql: Self.issued), id.description, self.user, decode: StoredDevice.init)
     }
 
     private static let token = "select 1 from token where prefix = ?"

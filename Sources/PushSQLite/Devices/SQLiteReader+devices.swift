@@ -21,7 +21,7 @@ extension SQLiteReader {
         try self.read { db in
             for id in devices {
                 guard let number = try SQLiteStore.number(of: id, db) else { continue }
-                if try db.exists(prepared: SQLiteStore.isWaiting, number, now.milliseconds) { return true }
+                if try db.exists(SQL(sql: SQLiteStore.isWaiting), number, now.milliseconds) { return true }
             }
             return false
         }

@@ -55,7 +55,7 @@ extension SQLiteStore {
                 where lane = \(lane.description) and handle_key = \(key) and registered_at <= \(since.milliseconds)
                     and number = \(device) and retired_at is null
                 """
-            ) { RegistrationID($0.text(0)) }
+            ) { try RegistrationID($0.text()) }
             guard let id = unchanged ?? nil else { return nil }
             try Self.retire(device, reason: reason, db, now: now)
             writer.recordErasure()
@@ -90,9 +90,9 @@ extension SQLiteStore {
     package func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int {
         let end = (now - HandleClaim.lifetime.timeInterval).milliseconds
         return try await self.writer.write(.housekeeping) { [writer] db in
-            let claims = try db.run(prepared: Self.expiredClaims, end, limit)
+            let claims = try db.run(SQL(sql: Self.expiredClaims), end, limit)
             if claims > 0 { writer.recordErasure() }
-            return max(claims, try db.run(prepared: Self.expiredConfirmations, end, limit))
+            return max(claims, try db.run(SQL(sql: Self.expiredConfirmations), end, limit))
         }
     }
 
@@ -110,7 +110,7 @@ extension SQLiteStore {
         try await self.writer.write { db in
             let owner = try db.first(
                 "select u.id, u.name from device d join account u on u.id = d.user_id where d.id = \(id.description)"
-            ) { try self.sealing.username($0.data(1), ofUser: $0.integer(0)) }
+            ) { try self.sealing.username($0.data("name"), ofUser: $0.integer("id")) }
             guard let owner else { return false }
             // This statement runs a trigger, which cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
@@ -128,7 +128,7 @@ extension SQLiteStore {
         let key = self.sealing.index.hash(handle)
         let ids = try db.all(
             "select id from device where user_id = \(user) and handle_key = \(key) order by registered_at desc, id"
-        ) { $0.text(0) }
+        ) { try $0.text() }
         for double in ids.dropFirst() {
             try db.run("delete from device where id = \(double)")
             self.writer.recordErasure()
@@ -148,10 +148,10 @@ extension SQLiteStore {
             where number = \(device)
             """
         )
-        try db.run(prepared: Self.unpark, device, now.milliseconds)
+        try db.run(SQL(sql: Self.unpark), device, now.milliseconds)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.run("delete from device_tag where device = \(device)")
-        try db.run(prepared: Self.endClaim, device)
+        try db.run(SQL(sql: Self.endClaim), device)
         // A user may have many devices, so the statement is written such that SQLite uses an
         // index.
         try db.run(
@@ -188,7 +188,7 @@ extension SQLiteStore {
         for group in ends.retired {
             for device in group.devices { try Self.retire(device, reason: group.reason, db, now: now) }
         }
-        for claim in ends.claims { try db.run(prepared: Registrar.deleteRow, claim) }
+        for claim in ends.claims { try db.run(SQL(sql: Registrar.deleteRow), claim) }
         try self.audit.append(ends.records, to: db)
         if !ends.isEmpty { self.writer.recordErasure() }
     }

@@ -14,7 +14,7 @@ extension SQLiteStore {
             let numbers = try devices.compactMap { try Self.number(of: $0, db) }
             if let last {
                 let (json, time) = (numbers.json, now.milliseconds)
-                let lost = try db.all(prepared: Self.sendAgain, json, user, time, last.rawValue) { $0.text(0) }
+                let lost = try db.all(SQL(sql: Self.sendAgain), json, user, time, last.rawValue) { try $0.text() }
                 for lane in lost { pusher.notes.count(.enqueued, lane: lane) }
                 if lost.count == WakePace.page { return nil }
             }
@@ -27,27 +27,26 @@ extension SQLiteStore {
     /// Makes a page of the pushes that wait for these devices due at the pace of `WakePace`,
     /// including parked ones; returns their number.
     static func wake(_ devices: [Int64], ofUser user: Int64, _ db: Database, now: Date) throws -> Int {
-        let queued = try db.first(prepared: Self.countOfUser, user) { $0.integer(0) } ?? 0
+        let queued = try db.number(SQL(sql: Self.countOfUser), user) ?? 0
         let start = WakePace.start(queued: [user: queued], now: now)
         let waiting: [WakePace.WaitingPush] = try db.all(
-            prepared: Self.waiting,
+            SQL(sql: Self.waiting),
             devices.json,
             now.milliseconds,
             start
-        ) { (DuePush(notification: $0.integer(0), device: $0.integer(1)), user, $0.integer(2), $0.integer(3)) }
+        ) { try (DuePush($0), user, $0.integer("due_at"), $0.integer("sequence")) }
         var due = WakePace.dueTimes(of: waiting, queued: [user: queued], now: now)
         let limit = WakePace.page - due.count
         var seen: Int64? = 0
-        let parked: [WakePace.WaitingPush] = try db.all(prepared: Self.parked, devices.json, user, limit) { row in
+        let parked: [WakePace.WaitingPush] = try db.all(SQL(sql: Self.parked), devices.json, user, limit) { row in
             // The next search also finds the last change, whose pushes may not all be found here.
-            seen = row.integer(3) - 1
-            let push = DuePush(notification: row.integer(0), device: row.integer(1))
-            return (push, user, Date.distantFuture.milliseconds, row.integer(2))
+            seen = try row.integer("change") - 1
+            return try (DuePush(row), user, Date.distantFuture.milliseconds, row.integer("sequence"))
         }
         if parked.count < limit { seen = nil }
-        try db.run(prepared: Self.recordSeen, devices.json, user, seen)
+        try db.run(SQL(sql: Self.recordSeen), devices.json, user, seen)
         due += WakePace.dueTimes(of: parked, queued: [user: queued + Int64(parked.count)], now: now)
-        for (key, dueAt) in due { try db.run(prepared: Self.makePushDue, dueAt, key.notification, key.device) }
+        for (key, dueAt) in due { try db.run(SQL(sql: Self.makePushDue), dueAt, key.notification, key.device) }
         return due.count
     }
 
@@ -61,7 +60,7 @@ extension SQLiteStore {
         """
 
     static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
-        try db.first("select number from device where id = \(id.description)") { $0.integer(0) }
+        try db.number("select number from device where id = \(id.description)")
     }
 
     static let isWaiting =
@@ -70,8 +69,8 @@ extension SQLiteStore {
     /// Selects the pushes that wait for devices, except parked ones. The due time of a push that
     /// has found its device away is its expiry.
     static let waiting = """
-        select notification_id, device, due_at, (select sequence from notification where id = d.notification_id)
-        from push d
+        select notification_id, device, due_at,
+            (select sequence from notification where id = notification_id) as sequence from push
         where device in (select value from json_each(?1)) and settled_at is null and state = 'queued' and due_at > ?2
             and (due_at > ?3 or reason = '\(PushReason.away)')
         """
@@ -79,7 +78,8 @@ extension SQLiteStore {
     /// Selects parked pushes, the oldest first. The cost grows with the number of notifications
     /// for the user since the first of the devices last connected.
     static let parked = """
-        select d.notification_id, d.device, (select sequence from notification where id = d.notification_id), r.change
+        select d.notification_id, d.device, r.change,
+            (select sequence from notification where id = d.notification_id) as sequence
         from recipient r indexed by recipient_by_user
         cross join push d on d.notification_id = r.notification_id
             and d.device in (select value from json_each(?1)) and d.due_at is null and d.settled_at is null

@@ -101,10 +101,10 @@ struct EventTriggers {
     /// event gets the number after this row's.
     private static func beginNumbers(_ db: Database, now: Date) throws {
         try db.run(
-            prepared: """
-                insert into event (number, at, kind)
-                select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
-                """,
+            """
+            insert into event (number, at, kind)
+            select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
+            """,
             EventNumbers.first(at: now),
             now.milliseconds
         )

@@ -16,8 +16,8 @@ extension SQLiteReader {
                 rows,
                 after: number,
                 limit: limit,
-                newest: try Self.value(db, "select coalesce(max(number), 0) from event"),
-                trimmed: try Self.value(db, "select trimmed from event_state")
+                newest: try db.number("select coalesce(max(number), 0) from event") ?? 0,
+                trimmed: try db.number("select trimmed from event_state") ?? 0
             )
         }
     }
@@ -26,22 +26,16 @@ extension SQLiteReader {
 
     package func eventBacklog() throws(StoreError) -> (count: Int, oldest: Date?) {
         try self.read { db in
-            let start = try Self.value(db, "select max(delivered, trimmed) from event_state")
-            let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
+            let start = try db.number("select max(delivered, trimmed) from event_state") ?? 0
+            let newest = try db.number("select coalesce(max(number), 0) from event") ?? 0
             // Numbers are missing only directly before the row that a process writes at its start.
-            let gaps = try db.all(prepared: Self.gaps, start) { row in
-                row.integer(0) &- max(row.integer(1), start)
+            let gaps = try db.all(SQL(sql: Self.gaps), start) {
+                try $0.integer("number") &- max($0.integer("previous"), start)
             }
             let count = gaps.reduce(newest &- start) { $0 &- $1 }
-            let oldest = try db.first(prepared: Self.oldestEvent, start) { Date(milliseconds: $0.integer(0)) }
+            let oldest = try db.first(SQL(sql: Self.oldestEvent), start) { try $0.date() }
             return (max(0, Int(clamping: count)), oldest)
         }
-    }
-
-    // MARK: - Private
-
-    private static func value(_ db: Database, _ query: String) throws -> Int64 {
-        try db.first(prepared: query) { $0.integer(0) } ?? 0
     }
 
     static let allEvents = events(where: "e.kind <> 0")
@@ -58,7 +52,7 @@ extension SQLiteReader {
     /// Selects the rows with a number above `?1` that processes have written at their starts. For
     /// each, also selects the highest number before it.
     static let gaps = """
-        select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0)
+        select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0) as previous
         from event s where s.kind = 0 and s.number > ?1
         """
 
@@ -75,12 +69,13 @@ extension SQLiteStore {
     package func trimEvents(before date: Date, limit: Int) async throws -> (count: Int, undelivered: Int) {
         try await self.writer.write(.housekeeping) { db in
             // The newest row is kept, so that no other event gets its number.
-            let rows = try db.all(prepared: Self.oldestEvents, limit) { row in
-                (number: row.integer(0), isOld: row.integer(1) < date.milliseconds, isEvent: row.integer(2) != 0)
+            let rows = try db.all(SQL(sql: Self.oldestEvents), limit) { row in
+                let isOld = try row.integer("at") < date.milliseconds
+                return try (number: row.integer("number"), isOld: isOld, isEvent: row.flag("kind"))
             }
             // The order of the rows' times differs slightly from the order of their numbers.
             guard let last = rows.lastIndex(where: \.isOld) else { return (0, 0) }
-            let delivered = try db.first("select delivered from event_state") { $0.integer(0) } ?? 0
+            let delivered = try db.number("select delivered from event_state") ?? 0
             let deleted = rows[...last]
             try db.run("delete from event where number <= \(rows[last].number)")
             try db.run("update event_state set trimmed = \(rows[last].number)")

@@ -36,7 +36,7 @@ extension FileSpace {
 
     /// The value of the pragma with this name.
     static func value(_ name: String, _ db: Database) throws -> Int {
-        try db.first("pragma \(sql: name)") { Int($0.integer(0)) } ?? 0
+        Int(try db.number("pragma \(sql: name)") ?? 0)
     }
 
     /// The value of `pragma auto_vacuum` for a file that is shortened on request.

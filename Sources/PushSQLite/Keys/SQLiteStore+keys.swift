@@ -33,7 +33,7 @@ extension SQLiteReader {
     package func countSealed() throws(StoreError) -> Int {
         try self.read { db in
             try SealedColumn.all.reduce(0) { count, column in
-                try count + (db.first("select count(*) from \(sql: column.table)") { Int($0.integer(0)) } ?? 0)
+                try count + Int(db.number("select count(*) from \(sql: column.table)") ?? 0)
             }
         }
     }
@@ -52,7 +52,7 @@ extension Sealing {
     }
 
     private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
-        if let sealed = try db.first("select secret from index_secret", decode: { $0.data(0) }) {
+        if let sealed = try db.first("select secret from index_secret", decode: { try $0.data() }) {
             guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
                 throw VaultError.unreadable
             }
@@ -67,7 +67,7 @@ extension Sealing {
 extension DataKeyEntry {
     /// Selects all keys in use, the oldest first.
     static func fetchAll(_ db: Database) throws -> [DataKeyEntry] {
-        try db.all(prepared: Self.all) { try DataKeyEntry($0) }.compactMap { $0 }
+        try db.all(SQL(sql: Self.all)) { try DataKeyEntry($0) }.compactMap { $0 }
     }
 
     /// Marks the keyring's first key as in use. The row must be on the disk before any value is

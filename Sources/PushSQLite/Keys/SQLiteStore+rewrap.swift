@@ -14,28 +14,26 @@ extension SealedColumn {
     /// The number of values that are encrypted with a key.
     func count(_ db: Database, with key: UInt32) throws -> Int {
         let key = withUnsafeBytes(of: key.bigEndian) { Data($0) }
-        return try db.first("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") {
-            Int($0.integer(0))
-        } ?? 0
+        return Int(try db.number("select count(*) from \(sql: self.table) where \(self.keyNumber) = \(key)") ?? 0)
     }
 
     /// Re-encrypts those values of the next rows that are not encrypted with the keyring's first
     /// key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
-        let last = try db.first(
+        let last = try db.number(
             """
             select \(sql: self.key) from \(sql: self.table)
             where \(sql: self.key) > \(row) order by \(sql: self.key) limit 1 offset \(limit - 1)
             """
-        ) { $0.integer(0) }
+        )
         let new = withUnsafeBytes(of: vault.keyring.sealing.bigEndian) { Data($0) }
         let rows = try db.all(
             """
-            select \(sql: self.key), \(sql: self.column), \(sql: self.bound) from \(sql: self.table)
-            where \(sql: self.key) > \(row) and \(sql: self.key) <= \(last ?? .max) and \(sql: self.column) is not null
-                and \(self.keyNumber) <> \(new)
+            select \(sql: self.key) as number, \(sql: self.column) as value, \(sql: self.bound) as bound
+            from \(sql: self.table) where \(sql: self.key) > \(row) and \(sql: self.key) <= \(last ?? .max)
+                and \(sql: self.column) is not null and \(self.keyNumber) <> \(new)
             """
-        ) { (number: $0.integer(0), value: $0.data(1), bound: $0.integer(2)) }
+        ) { try (number: $0.integer("number"), value: $0.data("value"), bound: $0.integer("bound")) }
         var renewed = 0
         var unreadable = 0
         for row in rows {

@@ -37,9 +37,9 @@ struct MovedTo: Sendable {
     /// for it, as in a database of an older version.
     static func read(_ db: Database) throws -> MovedTo? {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
-        guard try db.exists(prepared: table) else { return nil }
+        guard try db.exists(SQL(sql: table)) else { return nil }
         return try db.first("select place, at from moved") {
-            MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
+            try MovedTo(place: $0.text("place"), at: $0.date("at"))
         }
     }
 }

@@ -35,7 +35,7 @@ package struct SQLiteMoveSource {
             self.connection = try Connection.readOnly(path: store.path)
             (self.moved, self.reserved) = try self.connection.read { db in
                 let moved = try MovedTo.read(db)
-                let reserved = try db.first(prepared: "select reserved from change_number") { $0.integer(0) } ?? 0
+                let reserved = try db.number("select reserved from change_number") ?? 0
                 return (moved.map { (to: $0.place, at: $0.at) }, reserved)
             }
         } catch {
@@ -49,7 +49,7 @@ package struct SQLiteMoveSource {
     package func count(of table: String) throws -> Int {
         if table == "audit_chain" { return 1 }
         return try self.connection.read { db in
-            try db.first("select count(*) from \(sql: MovedTable.source(of: table))") { Int($0.integer(0)) } ?? 0
+            Int(try db.number("select count(*) from \(sql: MovedTable.source(of: table))") ?? 0)
         }
     }
 
@@ -70,8 +70,7 @@ package struct SQLiteMoveSource {
         try self.connection.read { db in
             var numbers: [NumberedColumn: Int64] = [:]
             for column in NumberedColumn.allCases {
-                let sql = "select seq from sqlite_sequence where name = ?"
-                numbers[column] = try db.first(prepared: sql, column.table) { $0.integer(0) }
+                numbers[column] = try db.number("select seq from sqlite_sequence where name = \(column.table)")
             }
             return numbers
         }
@@ -94,10 +93,10 @@ package struct SQLiteMoveSource {
             var page: [MovedRow] = []
             page.reserveCapacity(table.pageRows)
             // The only possible parameter is `:reserved`.
-            let arguments: [any Bindable] = sql.contains(":reserved") ? [self.reserved] : []
-            try db.each(composed: SQL(sql: sql, arguments: arguments)) { row in
+            let row = try db.rows(SQL(sql: sql), sql.contains(":reserved") ? [self.reserved] : [])
+            while try row.step() {
                 page.append(try row.values(of: table))
-                guard page.count == table.pageRows else { return }
+                guard page.count == table.pageRows else { continue }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
             }

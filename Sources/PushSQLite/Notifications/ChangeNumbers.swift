@@ -21,7 +21,7 @@ final class ChangeNumbers: Sendable {
 
     /// Reserves the numbers for this process. So a change need not write a row to draw its number.
     init(_ db: Database, now: Date) throws {
-        let reserved = try db.first("select reserved from change_number") { $0.integer(0) } ?? 0
+        let reserved = try db.number("select reserved from change_number") ?? 0
         let seconds = Int64(min(max(now.timeIntervalSince1970, 0), Double(UInt32.max)))
         let start = max(reserved, seconds << Self.perSecond)
         let (end, isOver) = start.addingReportingOverflow(Self.block)

@@ -15,7 +15,7 @@ struct PostSearch: PostFacts {
 
     func earlier(_ request: IdempotentRequest) throws -> StoredRequest? {
         try self.db.first(
-            prepared: "select \(StoredRequest.columns) from idempotency where key = ? and created_at > ?",
+            SQL(sql: "select \(StoredRequest.columns) from idempotency where key = ? and created_at > ?"),
             request.key,
             (self.now - IdempotentRequest.lifetime).milliseconds
         ) { try StoredRequest($0) }
@@ -23,16 +23,17 @@ struct PostSearch: PostFacts {
 
     /// Reads a single row: there, triggers count the sender's notifications and bytes.
     func usage(of sender: Int64) throws -> Usage {
-        try self.db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
-            Usage(notifications: $0.integer(0), bytes: $0.integer(1))
+        try self.db.first("select notifications, bytes from usage where user_id = ?", sender) {
+            try Usage(notifications: $0.integer("notifications"), bytes: $0.integer("bytes"))
         } ?? Usage()
     }
 
     mutating func user(withKey key: Data) throws -> NamedUser? {
         if let user = self.users[key] { return user }
         let sql = "select id, apps, requires_encryption from account where name_key = ?"
-        let user = try self.db.first(prepared: sql, key) {
-            NamedUser(id: $0.integer(0), apps: Set(storedApps: $0.optionalText(1)), requiresEncryption: $0.flag(2))
+        let user = try self.db.first(SQL(sql: sql), key) { row in
+            let apps = try Set(storedApps: row.optionalText("apps"))
+            return try NamedUser(id: row.integer("id"), apps: apps, requiresEncryption: row.flag("requires_encryption"))
         }
         self.users[key] = user
         return user

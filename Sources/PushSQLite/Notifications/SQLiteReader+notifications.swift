@@ -5,14 +5,11 @@ internal import SQLite
 
 extension SQLiteReader {
     package func notification(_ fetch: NotificationFetch) throws(StoreError) -> StoredNotification? {
-        let (id, user) = (fetch.id, fetch.user)
-        return try self.readRow(
-            .notification,
-            id.rawValue,
-            user,
-            fetch.now.milliseconds,
-            fetch.alsoAsSender ? 1 : 0
-        ) { try StoredNotification($0, id, for: user, self.sealing.rows) }
+        let (id, user, now) = (fetch.id, fetch.user, fetch.now.milliseconds)
+        return try self.readDirectly {
+            let row = try self.rows(.notification, id.rawValue, user, now, fetch.alsoAsSender ? 1 : 0)
+            return try row.step() ? StoredNotification(row, id, for: user, self.sealing.rows) : nil
+        }
     }
 
     static let fetch = """
@@ -39,9 +36,8 @@ extension SQLiteReader {
     ) throws(StoreError) -> NotificationPage {
         try self.readDirectly {
             var builder = PageBuilder(range, within: budget, now: now)
-            try self.forEachRow(.changes, user, range.start ?? 0) {
-                try builder.take($0, for: user, self.sealing.rows)
-            }
+            let row = try self.rows(.changes, user, range.start ?? 0)
+            while try row.step(), try builder.take(row, for: user, self.sealing.rows) {}
             var page = builder.page
             // The time of the last deletion is read after the rows. A deletion records its time
             // before its commit. So if the rows show the effect of a deletion, `removedAt` is not
@@ -65,10 +61,8 @@ extension SQLiteReader {
             page.isBeyondBudget = ids.count > budget.rows
             if page.isBeyondBudget { return page }
             for id in Set(ids) {
-                try self.forEachRow(.change, user, id.rawValue) { row in
-                    try page.add(row, of: app, for: user, self.sealing.rows, now: now)
-                    return true
-                }
+                let row = try self.rows(.change, user, id.rawValue)
+                while try row.step() { try page.add(row, of: app, for: user, self.sealing.rows, now: now) }
             }
             page.removedAt = self.removals.latest
             page.finish(within: budget)
@@ -81,10 +75,8 @@ extension SQLiteReader {
 
     private func readPayloads(of page: inout NotificationPage) throws {
         for index in page.entries.indices where !page.entries[index].isGone && !page.entries[index].isReadOnce {
-            try self.forEachRow(.payload, page.entries[index].id.rawValue) { row in
-                page.entries[index].sealedPayload = row.data(0)
-                return false
-            }
+            let row = try self.rows(.payload, page.entries[index].id.rawValue)
+            if try row.step() { page.entries[index].sealedPayload = try row.data() }
         }
     }
 

@@ -21,7 +21,7 @@ extension SQLiteStore {
     }
 
     static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
-        try db.first(prepared: Self.state, id.rawValue, user, now.milliseconds, decode: RecipientState.init)
+        try db.first(SQL(sql: Self.state), id.rawValue, user, now.milliseconds, decode: RecipientState.init)
     }
 
     private static let state = """
@@ -68,17 +68,15 @@ extension SQLiteStore {
         try await self.write(by: record) { [writer, pusher] db in
             let found = try db.first(
                 """
-                select sender_id, exists (select 1 from scheduled where notification_id = id), app from notification
-                where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
-                    and payload is not null
+                select sender_id, app, exists (select 1 from scheduled where notification_id = id) as scheduled
+                from notification where id = \(id.rawValue) and expires_at > \(now.milliseconds)
+                    and recalled_at is null and payload is not null
                 """
-            ) {
-                (sender: $0.integer(0), isScheduled: $0.integer(1) != 0, app: AppName(stored: $0.optionalText(2)))
-            }
+            ) { try (sender: $0.integer("sender_id"), isScheduled: $0.flag("scheduled"), app: $0.optionalText("app")) }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
             }
-            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == found.app }
+            let hasLooks = pusher.looks.keys.contains { Lane(stored: $0).app == AppName(stored: found.app) }
             try db.run(
                 """
                 update notification set payload = null, alert = null, recalled_at = \(now.milliseconds),
@@ -100,9 +98,9 @@ extension SQLiteStore {
 
     private func recordRecall(of id: Int64, page: Int, _ db: Database, now: Date) throws {
         let change = self.changes.next()
-        let count = try db.first(
+        let count = try db.number(
             "select count(*) from (select 1 from recipient where notification_id = \(id) limit \(page + 1))"
-        ) { $0.integer(0) }
+        )
         if let count, count > page {
             try db.run("update notification set recall_change = \(change) where id = \(id)")
             return
@@ -124,12 +122,12 @@ extension SQLiteStore {
     ) async throws -> Int64? {
         let page = page ?? AudienceWalk.page
         return try await self.writer.write(.housekeeping) { db in
-            let last = try db.first(
+            let last = try db.number(
                 """
                 select device from push where notification_id = \(id.rawValue) and device > \(device)
                 order by device limit 1 offset \(page - 1)
                 """
-            ) { $0.integer(0) }
+            )
             try Self.cancel(
                 db,
                 where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",

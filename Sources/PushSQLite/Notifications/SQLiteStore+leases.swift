@@ -52,10 +52,10 @@ extension SQLiteStore {
         let (next, orders) = try await self.writer.write(.housekeeping) { db in
             // The query requests one row more than `limit`: the end of the additional lease says
             // when this function must be called again.
-            let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
-                (
-                    notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2),
-                    app: AppName(stored: $0.optionalText(3))
+            let leases = try db.all(SQL(sql: Self.nextLeases), limit + 1) {
+                try (
+                    notification: $0.integer("notification_id"), user: $0.integer("user_id"),
+                    end: $0.integer("leased_until"), app: AppName(stored: $0.optionalText("app"))
                 )
             }
             let ended = leases.prefix(limit).prefix { $0.end <= now.milliseconds }
@@ -73,7 +73,7 @@ extension SQLiteStore {
     }
 
     static let nextLeases = """
-        select notification_id, user_id, leased_until, (select app from notification where id = notification_id)
+        select notification_id, user_id, leased_until, (select app from notification where id = notification_id) as app
         from untaken where leased_until is not null
         order by leased_until limit ?
         """

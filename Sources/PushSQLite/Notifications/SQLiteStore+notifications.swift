@@ -55,11 +55,11 @@ extension SQLiteStore {
     private func insert(_ notification: NewNotification, _ target: PushTarget, _ db: Database) throws -> Bool {
         let (payload, alert) = try notification.renewed(by: self.vault)
         let inserted = try db.run(
-            prepared: """
-                insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
-                    sequence, seed, created_at, expires_at, payload, alert, is_end_to_end)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
-                """,
+            """
+            insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
+                sequence, seed, created_at, expires_at, payload, alert, is_end_to_end)
+            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+            """,
             target.id,
             notification.sender,
             notification.audience.audience.app.stored,
@@ -97,11 +97,11 @@ extension Pusher {
     /// payload.
     func addRecipient(_ user: Int64, of target: PushTarget, change: Int64, _ db: Database, now: Date) throws -> Bool {
         let inserted = try db.run(
-            prepared: """
-                insert into recipient (notification_id, user_id, change, changed_at, mac)
-                select ?1, ?2, ?3, ?4, ?5 where ?6 or not (select requires_encryption from account where id = ?2)
-                on conflict (notification_id, user_id) do nothing
-                """,
+            """
+            insert into recipient (notification_id, user_id, change, changed_at, mac)
+            select ?1, ?2, ?3, ?4, ?5 where ?6 or not (select requires_encryption from account where id = ?2)
+            on conflict (notification_id, user_id) do nothing
+            """,
             target.id,
             user,
             change,
@@ -111,7 +111,7 @@ extension Pusher {
         )
         guard inserted == 1 else { return false }
         if target.isReadOnce {
-            try db.run(prepared: "insert into untaken (notification_id, user_id) values (?, ?)", target.id, user)
+            try db.run("insert into untaken (notification_id, user_id) values (?, ?)", target.id, user)
         }
         return true
     }

@@ -28,10 +28,11 @@ extension SQLiteStore {
         try await self.writer.write { db in
             var marks: [Int64: (mark: ReadMark, app: AppName)] = [:]
             // One statement for all ids, since other users' posts wait for this transaction.
-            try db.each(prepared: Self.marks, values: [ids.map(\.rawValue).json, user.id, now.milliseconds]) { row in
-                let app = AppName(stored: row.optionalText(2))
-                guard user.mayUse(app) else { return }
-                marks[row.integer(0)] = (row.isNull(1) ? .unread : .read, app)
+            let row = try db.rows(SQL(sql: Self.marks), [ids.map(\.rawValue).json, user.id, now.milliseconds])
+            while try row.step() {
+                let app = try AppName(stored: row.optionalText("app"))
+                guard user.mayUse(app) else { continue }
+                marks[try row.integer("id")] = (try row.optionalDate("read_at") == nil ? .unread : .read, app)
             }
             var changedApps: Set<AppName> = []
             let read = try ids.filter { id in
@@ -88,7 +89,8 @@ extension SQLiteStore {
             """
         )
         guard written == 1 else { return }
-        for device in try db.all(prepared: Self.pacedDevices, id, user, PushReason.paced, decode: { $0.integer(0) }) {
+        let devices = try db.all(SQL(sql: Self.pacedDevices), id, user, PushReason.paced) { try $0.integer() }
+        for device in devices {
             let push = DuePush(notification: id, device: device)
             try Self.cancel(push, reason: PushReason.fetched, db, now: Date(milliseconds: receipt.fetchedAt))
         }

@@ -7,8 +7,8 @@ internal import Synchronization
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         let (hasMore, shown) = try await self.writer.write(.housekeeping) { db in
-            let expired = try db.all(prepared: Self.expired, now.milliseconds, page) {
-                (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)))
+            let expired = try db.all(SQL(sql: Self.expired), now.milliseconds, page) {
+                try (id: $0.integer("id"), app: AppName(stored: $0.optionalText("app")))
             }
             if !expired.isEmpty {
                 self.writer.recordErasure()
@@ -55,7 +55,7 @@ extension SQLiteStore {
                 select device from push where notification_id = \(id) order by device limit \(limit))
             returning lane, settled_at, device
             """
-        ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
+        ) { try (lane: $0.text("lane"), isSettled: $0.optionalDate("settled_at") != nil, device: $0.integer("device")) }
         // This code tests whether a push is settled, since the query cannot: in SQLite 3.40, `is
         // null` is never true in the columns that a `delete` returns.
         for row in rows where !row.isSettled { self.pusher.notes.count(.expired, lane: row.lane) }
@@ -68,7 +68,10 @@ extension SQLiteStore {
                 where notification_id = \(id) order by user_id limit \(limit - rows.count))
             returning user_id, read_at, dismissed_at
             """
-        ) { (user: $0.integer(0), isOpen: $0.isNull(1) && $0.isNull(2)) }
+        ) { row in
+            let isOpen = try row.optionalDate("read_at") == nil && row.optionalDate("dismissed_at") == nil
+            return (user: try row.integer("user_id"), isOpen: isOpen)
+        }
         shown.formUnion(recipients.filter(\.isOpen).map(\.user))
         if rows.count + recipients.count == limit { return limit }
         try db.run("delete from notification where id = \(id)")
@@ -79,7 +82,7 @@ extension SQLiteStore {
     /// these devices.
     private static func forgetCollapsing(_ db: Database, _ id: Int64, devices: [Int64]) throws {
         let key = try db.first("select collapse_id from notification where id = \(id) and collapse_id is not null") {
-            $0.text(0)
+            try $0.text()
         }
         guard let key else { return }
         for device in devices {

@@ -40,10 +40,11 @@ extension AudienceWalk {
     /// also returns the last row.
     private func page(ofTag tag: Data, _ page: Int, _ db: Database) throws -> (page: AudiencePage, end: Int64?) {
         var (rows, last, devices) = (0, Int64(0), [AudienceDevice]())
-        try db.each(prepared: Self.tagged, values: [tag, self.cursor, page]) { row in
+        let row = try db.rows(SQL(sql: Self.tagged), [tag, self.cursor, page])
+        while try row.step() {
             rows += 1
-            last = row.integer(0)
-            if row.integer(4) != 0 { devices.append(AudienceDevice(row)) }
+            last = try row.integer(AudienceDevice.Column.number)
+            if try row.flag(AudienceDevice.Column.isRegistered) { devices.append(try AudienceDevice(row)) }
         }
         return (AudiencePage(devices: devices), rows == page ? last : nil)
     }
@@ -75,15 +76,27 @@ extension AudienceWalk {
     }
 
     static let tagged = """
-        select d.number, d.user_id, d.lane, d.id, d.retired_at is null and d.handle is not null
+        select \(AudienceDevice.columns)
         from device_tag t cross join device d on d.number = t.device
         where t.tag = ? and t.device > ? order by t.device limit ?
         """
 }
 
 extension AudienceDevice {
-    init(_ row: borrowing DirectRow) {
-        self.init(number: row.integer(0), user: row.integer(1), lane: row.text(2), id: row.text(3))
+    /// The columns of a row of `device` (alias `d`).
+    fileprivate enum Column: Int32, SelectedColumn {
+        case number, userID, lane, id, isRegistered
+
+        var sql: String {
+            self == .isRegistered ? "d.retired_at is null and d.handle is not null" : "d.\(self.columnName)"
+        }
+    }
+
+    fileprivate static let columns = Column.list
+
+    fileprivate init(_ row: borrowing DirectRow) throws {
+        let (number, user) = (try row.integer(Column.number), try row.integer(Column.userID))
+        self.init(number: number, user: user, lane: try row.text(Column.lane), id: try row.text(Column.id))
     }
 }
 
@@ -100,15 +113,15 @@ extension AudienceBranch {
     /// The number of the branch's rows; counting stops at a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         guard let (rows, _) = self.source else { return 0 }
-        return try db.first("select count(*) from (select 1 from \(rows) limit \(limit))") { Int($0.integer(0)) } ?? 0
+        return Int(try db.number("select count(*) from (select 1 from \(rows) limit \(limit))") ?? 0)
     }
 
     /// The last row of the page that begins after `start`; `nil` if fewer rows than a page remain.
     func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
         guard let (rows, column) = self.source else { return nil }
-        return try db.first(
+        return try db.number(
             "select \(column) from \(rows) and \(column) > \(start) order by \(column) limit 1 offset \(page - 1)"
-        ) { $0.integer(0) }
+        )
     }
 
     /// The rows of a branch (a part of the audience), and the column that orders them. `nil` for a
@@ -134,16 +147,14 @@ extension HashedAudience {
 
     /// The devices of the audience among those rows of `device` (alias `d`) that satisfy `range`.
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
-        let request: SQL = """
-            select d.number, d.user_id, d.lane, d.id from device d
-            where \(range) and \(self.onDevice)
-            """
+        let columns = AudienceDevice.columns
+        let request: SQL = "select \(sql: columns) from device d where \(range) and \(self.onDevice)"
         return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
     /// The users of the audience among those rows of `account` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
         let request: SQL = "select u.id from account u where \(range) and \(self.onUser)"
-        return try db.all(composed: request) { $0.integer(0) }
+        return try db.all(composed: request) { try $0.integer() }
     }
 }

@@ -17,7 +17,7 @@ extension DuePushRow {
     /// Reads a push; `nil` if its device or its notification does not exist. With
     /// `needsAcceptance`, also reads the facts that `pace` needs.
     init?(_ db: Database, _ key: DuePush, needsAcceptance: Bool, _ sealing: Sealing, _ alerts: OpenedAlerts) throws {
-        let row = try db.first(prepared: DueDelivery.row, key.notification, key.device, needsAcceptance) { row in
+        let row = try db.first(SQL(sql: DueDelivery.row), key.notification, key.device, needsAcceptance) { row in
             let notification = try DueNotification(row, from: DueColumn.start) { alert, sender in
                 alerts.alert(of: key.notification) { () throws(VaultError) in
                     try sealing.alert(alert, of: key.notification, sender: sender)
@@ -40,10 +40,16 @@ extension DuePushRow {
         return try Pace.decide(
             interval?.timeInterval,
             acceptedAt: self.acceptedAt,
-            hasNewer: !self.isAlone && db.exists(prepared: DueDelivery.newer, key.device, key.notification, sequence),
-            isAnotherUnderWay: !self.isAlone && db.exists(prepared: DueDelivery.underWay, key.device, key.notification),
+            hasNewer: !self.isAlone && db.exists(SQL(sql: DueDelivery.newer), key.device, key.notification, sequence),
+            isAnotherUnderWay: !self.isAlone && db.exists(SQL(sql: DueDelivery.underWay), key.device, key.notification),
             now: now
         )
+    }
+}
+
+extension DuePush {
+    init(_ row: borrowing DirectRow) throws {
+        self.init(notification: try row.integer("notification_id"), device: try row.integer("device"))
     }
 }
 
@@ -51,9 +57,7 @@ extension DueDelivery {
     /// The keys of a queue's due pushes, the oldest first.
     static func keys(_ db: Database, _ request: LeaseRequest, now: Date) throws -> [DuePush] {
         let (lane, queue) = (request.lane.description, request.queue.rawValue)
-        return try db.all(prepared: Self.due, lane, queue, now.milliseconds, request.limit) {
-            DuePush(notification: $0.integer(0), device: $0.integer(1))
-        }
+        return try db.all(SQL(sql: Self.due), lane, queue, now.milliseconds, request.limit) { try DuePush($0) }
     }
 
     static let due = """

@@ -85,10 +85,10 @@ struct PushInsertion {
     /// notification.
     private func enqueue(_ device: AudienceDevice, dueAt: Date?, isAway: Bool, _ db: Database) throws -> Bool {
         try db.run(
-            prepared: """
-                insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
-                values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
-                """,
+            """
+            insert into push (notification_id, device, user_id, lane, is_bulk, state, due_at, reason)
+            values (?, ?, ?, ?, ?, 'queued', ?, ?) on conflict (notification_id, device) do nothing
+            """,
             self.target.id,
             device.number,
             device.user,
@@ -108,10 +108,10 @@ struct PushInsertion {
             return true
         }
         let isDismissed = try db.first(
-            prepared: "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
+            "select dismissed_at is not null from recipient where notification_id = ? and user_id = ?",
             self.target.id,
             user
-        ) { $0.integer(0) != 0 }
+        ) { try $0.flag() }
         guard isDismissed == false else { return false }
         self.earlierRecipients.insert(user)
         return true
@@ -124,7 +124,7 @@ struct PushInsertion {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(
             "select notification_id, sequence from collapse where device = \(device.number) and collapse_id = \(collapseID)"
-        ) { (notification: $0.integer(0), sequence: $0.integer(1)) }
+        ) { try (notification: $0.integer("notification_id"), sequence: $0.integer("sequence")) }
         if let last {
             let replaces = self.target.replaces(last.notification, sequence: last.sequence)
             guard replaces == true else { return replaces == nil }

@@ -8,7 +8,7 @@ extension Pusher {
     /// Moves at most `page` queued pushes of a device to the device's present lane (a provider's
     /// queue). Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, _ db: Database, now: Date) throws -> Int {
-        let lane = try db.first("select lane from device where number = \(device)") { $0.optionalText(0) }
+        let lane = try db.first("select lane from device where number = \(device)") { try $0.optionalText() }
         guard let lane = lane ?? nil else { return 0 }
         let rows = try db.all(
             """
@@ -17,7 +17,7 @@ extension Pusher {
                 and replace(lane, '\(sql: Lane.lookSuffix)', '') <> \(lane)
             limit \(page)
             """
-        ) { (push: DuePush(notification: $0.integer(0), device: device), lane: $0.text(1)) }
+        ) { try (push: DuePush(notification: $0.integer("notification_id"), device: device), lane: $0.text("lane")) }
         for row in rows { try self.move(row.push, from: row.lane, to: lane, db, now: now) }
         return rows.count
     }

@@ -13,16 +13,15 @@ extension SQLiteReader {
                     and due_at is not null
                 order by due_at limit 1
                 """
-            ) { Date(milliseconds: $0.integer(0)) }
+            ) { try $0.date() }
         }
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
             // If there are no pushes, the minimum is null.
-            let most = Queue.maximumExamined
-            return try db.first(prepared: Self.oldestWaiting, lane.description, queue.rawValue, most) { $0.date(0) }
-                ?? nil
+            let (lane, queue, most) = (lane.description, queue.rawValue, Queue.maximumExamined)
+            return try db.first(SQL(sql: Self.oldestWaiting), lane, queue, most) { try $0.optionalDate() } ?? nil
         }
     }
 
@@ -54,13 +53,13 @@ extension SQLiteReader {
             for wish in choice.wishes {
                 for queue in Queue.allCases {
                     let push = try db.first(
-                        prepared: Self.probeSearch,
+                        SQL(sql: Self.probeSearch),
                         lane,
                         queue.rawValue,
                         now,
                         wish.isKnown,
                         wish.avoided.json
-                    ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
+                    ) { try DuePush($0) }
                     if let push { return push }
                 }
             }
@@ -84,9 +83,10 @@ extension SQLiteReader {
 
     static func tallies(_ db: Database) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
-        try db.each(prepared: "select lane, state, count from tally") { row in
-            guard let state = TallyState(rawValue: row.text(1)) else { return }
-            tallies[row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: row.integer(2))
+        let row = try db.rows("select lane, state, count from tally")
+        while try row.step() {
+            guard let state = try TallyState(rawValue: row.text("state")) else { continue }
+            try tallies[row.text("lane"), default: Tally()][keyPath: state.member] = Int(clamping: row.integer("count"))
         }
         return tallies
     }

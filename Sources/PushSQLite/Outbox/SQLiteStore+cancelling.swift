@@ -21,7 +21,7 @@ extension SQLiteStore {
             where settled_at is null and state = 'queued' and \(condition)
             returning lane
             """
-        ) { $0.text(0) }
+        ) { try $0.text() }
         var tally = TallyCount()
         for lane in lanes { tally.add(.cancelled, lane: lane) }
         try tally.write(db)
@@ -49,7 +49,7 @@ extension SQLiteStore {
                 where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds)
                     and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
                 """
-            ) { (device: $0.integer(0), standing: Self.standing($0)) }
+            ) { try (device: $0.integer("device"), standing: Self.standing($0)) }
             let outcome = change.outcome(for: found?.standing, now: now)
             guard outcome == .done, let found else { return outcome }
             let key = DuePush(notification: push.notification.rawValue, device: found.device)
@@ -69,10 +69,10 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private static func standing(_ row: borrowing DirectRow) -> PushStanding {
-        switch row.text(1) {
-        case "queued": .waiting(until: row.date(3))
-        case "sending": .sending(isCancelled: row.integer(2) != 0)
+    private static func standing(_ row: borrowing DirectRow) throws -> PushStanding {
+        switch try row.text("state") {
+        case "queued": .waiting(until: try row.optionalDate("due_at"))
+        case "sending": .sending(isCancelled: try row.flag("is_withdrawn"))
         case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
         }
     }

@@ -18,7 +18,7 @@ extension SQLiteStore {
             do {
                 target = try broadcast.target(pusher.sealing, pusher.tags)
             } catch {
-                try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
+                try db.run("update fanout set is_set_aside = 1 where notification_id = ?", id)
                 writer.condition.record(.broadcast(notification: id))
                 return 0
             }
@@ -42,10 +42,10 @@ extension SQLiteStore {
     private static func oldestBroadcast(_ db: Database) throws -> RunningBroadcast? {
         // The query needs no index, since only few broadcasts run at the same time.
         try db.first(
-            prepared: """
-                select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
-                where not t.is_set_aside order by n.sequence, n.created_at limit 1
-                """
+            """
+            select \(sql: RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
+            where not t.is_set_aside order by n.sequence, n.created_at limit 1
+            """
         ) { try RunningBroadcast($0) }
     }
 }

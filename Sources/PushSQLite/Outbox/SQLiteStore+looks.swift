@@ -36,8 +36,8 @@ extension SQLiteStore {
         let pusher = self.pusher
         if pusher.looks.isEmpty { return nil }
         return try await self.writer.write(.delivery) { db in
-            let recall = try db.first(prepared: Self.recallWithoutLooks) {
-                (id: $0.integer(0), app: AppName(stored: $0.optionalText(1)), last: $0.integer(2))
+            let recall = try db.first(SQL(sql: Self.recallWithoutLooks)) {
+                try (id: $0.integer("id"), app: $0.optionalText("app"), last: $0.integer("look_user_id"))
             }
             guard let recall else { return nil }
             let recipients = try db.all(
@@ -45,10 +45,10 @@ extension SQLiteStore {
                 select user_id, dismissed_at from recipient
                 where notification_id = \(recall.id) and user_id > \(recall.last) order by user_id limit \(page)
                 """
-            ) { (user: $0.integer(0), hasDismissed: !$0.isNull(1)) }
+            ) { try (user: $0.integer("user_id"), hasDismissed: $0.optionalDate("dismissed_at") != nil) }
             var count = 0
             for (user, hasDismissed) in recipients where !hasDismissed {
-                let order = LookOrder(user: user, app: recall.app, isUrgent: true)
+                let order = LookOrder(user: user, app: AppName(stored: recall.app), isUrgent: true)
                 count += try pusher.enqueue(order, makeID: makeID, db, now: now)
             }
             let last = recipients.count < page ? nil : recipients.last?.user
@@ -63,13 +63,11 @@ extension SQLiteStore {
             for sync in syncs {
                 let waiting = try db.all(
                     """
-                    select v.number, v.look_id, v.lane from device v indexed by device_by_user
+                    select d.notification_id, d.device, v.lane from device v indexed by device_by_user
                     cross join push d on d.notification_id = v.look_id and d.device = v.number
                     where v.user_id = \(sync.subject.user) and v.session = \(sync.session) and d.state = 'queued'
                     """
-                ) {
-                    (push: DuePush(notification: $0.integer(1), device: $0.integer(0)), lane: $0.text(2))
-                }.filter { sync.subject.concerns($0.lane) }
+                ) { try (push: DuePush($0), lane: $0.text("lane")) }.filter { sync.subject.concerns($0.lane) }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
                 for (push, _) in waiting { try Self.cancel(push, reason: PushReason.fetched, db, now: now) }
             }
@@ -83,7 +81,7 @@ extension SQLiteStore {
                 select notification_id, device from push indexed by delivery_by_due
                 where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
                 """
-            ) { DuePush(notification: $0.integer(0), device: $0.integer(1)) }
+            ) { try DuePush($0) }
             for push in pushes { try pusher.delete(push, db, now: now) }
             return !pushes.isEmpty
         }
@@ -118,12 +116,12 @@ extension Pusher {
             """
             select v.number, v.id, v.lane, v.look_id, v.look_at, (
                 select d.due_at from push d
-                where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued')
+                where d.notification_id = v.look_id and d.device = v.number and d.state = 'queued') as due_at
             from device v indexed by device_by_user
             where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
                 and (\(order.session) is null or v.session is null or v.session <> \(order.session))
             """
-        ) { LookDevice($0) }
+        ) { try LookDevice($0) }
         var id: Int64?
         var count = 0
         for device in devices {
@@ -214,12 +212,12 @@ private struct LookDevice {
     /// When the push that last told the device to sync is due; `nil` if it does not wait.
     let waitsUntil: Date?
 
-    init(_ row: borrowing DirectRow) {
-        self.number = row.integer(0)
-        self.id = row.text(1)
-        self.lane = row.text(2)
-        self.last = row.optionalInteger(3)
-        self.dueAt = row.date(4)
-        self.waitsUntil = row.date(5)
+    init(_ row: borrowing DirectRow) throws {
+        self.number = try row.integer("number")
+        self.id = try row.text("id")
+        self.lane = try row.text("lane")
+        self.last = try row.optionalInteger("look_id")
+        self.dueAt = try row.optionalDate("look_at")
+        self.waitsUntil = try row.optionalDate("due_at")
     }
 }

@@ -45,19 +45,19 @@ extension SQLiteStore {
 
     package func reclaimLeases(now: Date) async throws {
         try await self.writer.write(.delivery) { db in
-            _ = try db.run(prepared: Self.reclaim, now.milliseconds)
+            _ = try db.run(SQL(sql: Self.reclaim), now.milliseconds)
         }
     }
 
     /// The number of unread notifications that the user of a push has in the push's app.
     private static func countUnread(_ delivery: LeasedDelivery, _ db: Database, now: Date) throws -> Int? {
-        try db.first(
-            prepared: Self.unread,
+        try db.number(
+            SQL(sql: Self.unread),
             delivery.user,
             delivery.push.notification.rawValue,
             now.milliseconds,
             LeaseRequest.maximumExamined
-        ) { Int(clamping: $0.integer(0)) }
+        ).map { Int(clamping: $0) }
     }
 
     /// Counts unread notifications. Because of the cross join, SQLite begins with the user's
@@ -108,10 +108,10 @@ private struct Leasing {
             switch try due.pace(self.interval, db, now: self.now) {
             case .send:
                 try db.run(
-                    prepared: """
-                        update push set state = 'sending', attempts = attempts + 1
-                        where notification_id = ? and device = ?
-                        """,
+                    """
+                    update push set state = 'sending', attempts = attempts + 1
+                    where notification_id = ? and device = ?
+                    """,
                     key.notification,
                     key.device
                 )

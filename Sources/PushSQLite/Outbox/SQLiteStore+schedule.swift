@@ -10,7 +10,7 @@ extension SQLiteStore {
             var release = Release()
             var senders: [Int64: SenderRight] = [:]
             var pushes = 0
-            let due = try db.all(prepared: Self.due, now.milliseconds, limit) { try StoredTarget($0) }
+            let due = try db.all(SQL(sql: Self.due), now.milliseconds, limit) { try StoredTarget($0) }
             for scheduled in due where pushes < Release.pushes {
                 let audience: HashedAudience
                 do {
@@ -48,14 +48,15 @@ extension SQLiteStore {
 
     /// The time when the next notification is due; `nil` if no notification is scheduled.
     static func nextRelease(_ db: Database) throws -> Date? {
-        try db.first(prepared: Self.firstDue) { Date(milliseconds: $0.integer(0)) }
+        try db.first(SQL(sql: Self.firstDue)) { try $0.date() }
     }
 
     static let firstDue = "select due_at from scheduled where is_set_aside = 0 order by due_at limit 1"
 
     private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
-        try db.first("select role, name_key, apps from account where id = \(sender) and disabled_at is null") {
-            SenderRight(role: $0.text(0), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2)))
+        try db.first("select role, name_key, apps from account where id = \(sender) and disabled_at is null") { row in
+            let apps = try Set(storedApps: row.optionalText("apps"))
+            return try SenderRight(role: row.text("role"), key: row.data("name_key"), apps: apps)
         } ?? .nothing
     }
 
@@ -103,9 +104,7 @@ extension SQLiteReader {
     package func schedule(countingAtMost limit: Int) throws(StoreError) -> Schedule {
         try self.read { db in
             Schedule(
-                count: try db.first("select count(*) from (select 1 from scheduled limit \(limit))") {
-                    Int($0.integer(0))
-                } ?? 0,
+                count: Int(try db.number("select count(*) from (select 1 from scheduled limit \(limit))") ?? 0),
                 firstDue: try SQLiteStore.nextRelease(db)
             )
         }

@@ -39,10 +39,10 @@ private struct Settling {
             // not stored, because a look does not delay the next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try self.db.run(
-                prepared: """
-                    insert into device_push (device, accepted_at) values (?, ?)
-                    on conflict (device) do update set accepted_at = excluded.accepted_at
-                    """,
+                """
+                insert into device_push (device, accepted_at) values (?, ?)
+                on conflict (device) do update set accepted_at = excluded.accepted_at
+                """,
                 delivery.device,
                 self.now.milliseconds
             )
@@ -78,7 +78,7 @@ private struct Settling {
             join push d on d.notification_id = \(delivery.push.notification.rawValue) and d.device = v.number
             where v.number = \(delivery.device) and v.retired_at is null and v.claims_for is null
             """
-        ) { $0.integer(0) != 0 }
+        ) { try $0.flag() }
         return hasMoved == true
     }
 
@@ -91,18 +91,18 @@ private struct Settling {
         providerID: String? = nil
     ) throws -> String? {
         let lane = try self.db.first(
-            prepared: """
-                update push set state = ?, settled_at = ?, reason = ?, provider_id = ?
-                where notification_id = ? and device = ? and settled_at is null
-                returning lane
-                """,
+            """
+            update push set state = ?, settled_at = ?, reason = ?, provider_id = ?
+            where notification_id = ? and device = ? and settled_at is null
+            returning lane
+            """,
             state.rawValue,
             self.now.milliseconds,
             reason,
             providerID,
             delivery.push.notification.rawValue,
             delivery.device
-        ) { $0.text(0) }
+        ) { try $0.text() }
         if let lane { self.pusher.notes.count(state, lane: lane) }
         return lane
     }
@@ -120,12 +120,12 @@ private struct Settling {
                 and attempts = \(delivery.state.attempts)
             returning lane, state
             """
-        ) { (lane: $0.text(0), state: $0.text(1)) }
+        ) { try (lane: $0.text("lane"), state: $0.text("state")) }
         guard let row else { return }
         if row.state == TallyState.cancelled.rawValue { return self.pusher.notes.count(.cancelled, lane: row.lane) }
         let old = Lane(stored: row.lane).ofDevices.description
         let new = try self.db.first("select lane from device where number = \(device) and lane <> \(old)") {
-            $0.text(0)
+            try $0.text()
         }
         guard let new else { return }
         let push = DuePush(notification: notification, device: device)
