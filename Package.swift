@@ -112,7 +112,7 @@ let package = Package(
             exclude: ["CommonPasswords.txt"]
         ),
         room("PushDelivery", ["CivilTime", "PushCore", "PushStore", lifecycle, logging]),
-        room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", cryptography]),
+        room("PushPostgreSQL", ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor"]),
         room("PushSenders", ["Bytes", "CivilTime", "CurlHTTP", "PushCore", "Reactor", cryptography]),
         room(
             "PushServer",

@@ -62,7 +62,7 @@ let package = Package(
         .target(name: "PushStore", dependencies: ["PushCore"], swiftSettings: room),
         .target(
             name: "PushPostgreSQL",
-            dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor", "Cryptography"],
+            dependencies: ["Migrations", "PostgreSQL", "PushCore", "PushStore", "Reactor"],
             swiftSettings: room
         ),
         .executableTarget(name: "postgresql-outbox", dependencies: ["PushCore", "PushPostgreSQL", "PushStore"]),

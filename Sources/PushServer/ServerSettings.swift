@@ -1,6 +1,5 @@
 internal import PushAPI
 package import PushCore
-package import PushStore
 
 /// The operator's settings for notifications and devices.
 package struct ServerSettings: Sendable {

@@ -93,9 +93,12 @@ extension StoreError {
     package static var undecodable: StoreError { .failed(reason: "a row cannot be decoded") }
 
     /// The error for a schema that differs from that of the migrations. It lists the first
-    /// differences.
-    package static func changedSchema(_ differences: [String]) -> StoreError {
-        .unusable(
+    /// differences. The parameters describe tables and other objects of the schema.
+    package static func changedSchema(changed: [String] = [], added: [String], missing: [String]) -> StoreError {
+        let differences =
+            changed.map { "changed: \($0)" } + added.map { "not of a migration: \($0)" }
+            + missing.map { "missing: \($0)" }
+        return .unusable(
             reason: """
                 the schema differs from that of the migrations, so somebody has changed it: \
                 \(differences.prefix(5).joined(separator: "; "))

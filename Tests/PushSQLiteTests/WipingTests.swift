@@ -39,6 +39,7 @@ import Testing
                     payload.withUnsafeMutableBytes { bytes in
                         if let start = bytes.baseAddress { arc4random_buf(start, bytes.count) }
                     }
+                    let alert = try fixture.store.vault.seal(Data("{}".utf8), in: .alert(id, sender: bob.id))
                     let outcome = try await fixture.store.post(
                         NewNotification(
                             id: id,
@@ -49,10 +50,7 @@ import Testing
                             expiresAt: fixture.now + 60,
                             options: NotificationOptions {
                                 $0.isReadOnce = isReadOnce
-                                $0.sealedAlert = try fixture.store.vault.seal(
-                                    Data("{}".utf8),
-                                    in: .alert(id, sender: bob.id)
-                                )
+                                $0.sealedAlert = alert
                             }
                         )
                     )

@@ -18,6 +18,7 @@ import Testing
     @Test(arguments: [
         ("let mostTags = 60", ["mostTags = 60"]), ("    private static let page: Int = 2_000", ["page = 2_000"]),
         ("static let pause = Duration.seconds(5)", ["pause = Duration.seconds(5)"]),
+        ("select id from push where lane = $1 limit 250", ["limit 250"]), ("select id from push limit 1", []),
         ("var count = 0", []), ("let count = 0", []), ("let end = start + 60", []),
     ])
     func constantsCountInEachScope(source: String, numbers: [String]) {
@@ -89,6 +90,7 @@ import Testing
         (#"query("select a from b where c")"#, false),
         (#"case .app: "n.app is not null""#, false), (#"return "\(first) \(second)""#, false),
         (#""device_by_user""#, false), (#"reason: "and the limit = 60""#, true),
+        (#"of: "key \(number)""#, true), (#""table \(name)""#, true), (#""\(name).id""#, false),
     ])
     func onlyTextsThatAreNoSQLCount(source: String, isText: Bool) {
         #expect(Self.texts(in: source).isEmpty == !isText)
@@ -157,10 +159,11 @@ import Testing
     }
 
     /// The constants whose value is a number, except the zeros with which counts begin.
+    /// Also the sizes of pages in SQL.
     private static func numbers(in source: String) -> [String] {
         source.matches(
             of: /(?m)\b(?:let|var) (\w+)(?:: [\w.]+)? = ((?:\w*\.\w+\()?([\d_.]*[1-9][\d_.]*)\)?)\s*$/
-        ).map { "\($0.1) = \($0.2)" }
+        ).map { "\($0.1) = \($0.2)" } + source.matches(of: /\blimit \d\d+/).map { String($0.0) }
     }
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {
@@ -180,8 +183,9 @@ import Testing
             .map { String($0.1) }
         let sql = /^\s*(?:select|insert|update|delete from|case|where|order by|with \w+ as)\b|^\(|is (?:not )?null/
         return (long + short).filter { text in
-            let words = text.replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "").split(whereSeparator: \.isWhitespace)
-            return words.count > 1 && words.joined(separator: " ").count >= 12 && !text.contains(sql)
+            // A value in the text counts as a word of one letter.
+            let words = text.replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "x").split(whereSeparator: \.isWhitespace)
+            return words.count > 1 && words.contains { $0.contains(/[a-z]{3}/) } && !text.contains(sql)
         }
     }
 }

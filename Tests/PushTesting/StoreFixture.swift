@@ -177,6 +177,9 @@ package struct StoreFixture: Sendable {
             try expressions.map { try TagExpression($0) },
             platforms: platforms.map { Set($0.map { Platform($0) }) }
         )
+        let sealedAlert = try alert.map {
+            try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id), until: until)
+        }
         return try await self.store.post(
             NewNotification(
                 id: id,
@@ -189,18 +192,12 @@ package struct StoreFixture: Sendable {
                 audience: self.store.hashed(audience),
                 createdAt: self.now,
                 expiresAt: expiresAt,
-                options: try NotificationOptions {
+                options: NotificationOptions {
                     $0.isReadOnce = isReadOnce
                     $0.isEndToEnd = isEndToEnd
                     $0.collapseID = collapseID
                     $0.sendAt = sendAt
-                    $0.sealedAlert = try alert.map {
-                        try self.store.vault.seal(
-                            JSONEncoder().encode($0),
-                            in: .alert(id, sender: sender.id),
-                            until: until
-                        )
-                    }
+                    $0.sealedAlert = sealedAlert
                     $0.request = request
                 }
             ),

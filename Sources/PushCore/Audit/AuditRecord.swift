@@ -94,6 +94,11 @@ package struct AuditRecord: Sendable, Hashable {
         AuditRecord(action, of: subject, detail: detail, by: self.actor, at: self.at)
     }
 
+    /// The record of a replacement of the keyring.
+    package init(replacementBy keyring: Keyring, by actor: Actor, at: Date) {
+        self.init(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: at)
+    }
+
     /// The record of an action that an operator has requested at the command line or by a signal.
     package init(_ action: Action, of subject: String, detail: String = "", at: Date) {
         self.init(action, of: subject, detail: detail, by: .commandLine, at: at)

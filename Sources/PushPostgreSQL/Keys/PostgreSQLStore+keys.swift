@@ -10,9 +10,7 @@ extension PostgreSQLStore {
     package func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool {
         try await self.keys.changing {
             guard keyring != self.keys.keyring || self.keys.wait != nil || self.keys.lack != nil else { return false }
-            let record =
-                keyring == self.keys.keyring
-                ? nil : AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
+            let record = keyring == self.keys.keyring ? nil : AuditRecord(replacementBy: keyring, by: actor, at: now)
             try await self.use(keyring, record, at: now)
             return true
         }

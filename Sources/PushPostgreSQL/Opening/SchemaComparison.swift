@@ -22,8 +22,7 @@ enum SchemaComparison {
         let added = found.subtracting(expected).sorted()
         let missing = expected.subtracting(found).sorted()
         if added.isEmpty, missing.isEmpty { return }
-        let differences = added.map { "not of a migration: \($0)" } + missing.map { "missing: \($0)" }
-        throw StoreError.changedSchema(differences)
+        throw StoreError.changedSchema(added: added, missing: missing)
     }
 
     // MARK: - Private

@@ -194,7 +194,8 @@ extension PostgreSQLStore {
         """
 
     static let looksInLane = """
-        select notification_id, device from push where lane = $1 and due_at is not null and owner is null limit 100
+        select notification_id, device from push where lane = $1 and due_at is not null and owner is null
+        limit \(LookOrder.deletionPage)
         """
 
     static let lookDevices = """

@@ -71,12 +71,11 @@ enum SchemaComparison {
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
         let (added, missing) = (found.subtracting(expected).sorted(), expected.subtracting(found).sorted())
-        let differences =
-            added.map { object in
-                "\(missing.contains(where: object.isNamed) ? "changed" : "not of a migration"): \(object)"
-            }
-            + missing.filter { object in !added.contains(where: object.isNamed) }.map { "missing: \($0)" }
-        throw StoreError.changedSchema(differences)
+        throw StoreError.changedSchema(
+            changed: added.filter { object in missing.contains(where: object.isNamed) }.map(\.description),
+            added: added.filter { object in !missing.contains(where: object.isNamed) }.map(\.description),
+            missing: missing.filter { object in !added.contains(where: object.isNamed) }.map(\.description)
+        )
     }
 
     /// The digest of a schema. The length before each text separates the texts.

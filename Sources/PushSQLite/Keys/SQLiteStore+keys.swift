@@ -10,7 +10,7 @@ extension SQLiteStore {
         // The number of replacements rises before the keyring is replaced. A pass of `rewrap` that
         // ends meanwhile notices the new number, and does not delete a key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
-        let record = AuditRecord(.changeKeys, of: "key \(keyring.sealing)", by: actor, at: now)
+        let record = AuditRecord(replacementBy: keyring, by: actor, at: now)
         try await self.writer.write { [audit] db in
             try DataKeyEntry.fetchAll(db).check(keyring)
             try DataKeyEntry.record(db, keyring, now: now)

@@ -79,7 +79,8 @@ extension SQLiteStore {
             let pushes = try db.all(
                 """
                 select notification_id, device from push indexed by delivery_by_due
-                where lane = \(lane.description) and state = 'queued' and due_at is not null limit 100
+                where lane = \(lane.description) and state = 'queued' and due_at is not null
+                limit \(LookOrder.deletionPage)
                 """
             ) { try DuePush($0) }
             for push in pushes { try pusher.delete(push, db, now: now) }

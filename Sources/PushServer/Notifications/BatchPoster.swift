@@ -193,18 +193,16 @@ struct BatchPoster: Sendable {
         once request: IdempotentRequest?
     ) throws -> NewNotification {
         let moment = origin.moment + TimeInterval((number + Self.chunk - Self.firstChunk) / Self.chunk)
+        let id = self.poster.drawID(at: moment, attempt: attempt, besides: ids)
         return try self.poster.newPost(
             order,
             payload,
+            as: id,
             from: origin.user,
             now: origin.now,
-            idAt: moment,
-            attempt: attempt,
-            besides: ids,
-            once: request
-        ) { id in
-            AuditRecord(.send, of: "\(id)", detail: order.auditDetail, by: origin.actor, at: origin.now)
-        }
+            once: request,
+            by: AuditRecord(.send, of: "\(id)", detail: order.auditDetail, by: origin.actor, at: origin.now)
+        )
     }
 
     /// The draft with another notification id, and with its payload encrypted again for that id.

@@ -34,14 +34,15 @@ struct NotificationPoster: Sendable {
     ) async throws -> SentNotification {
         let sender = try context.user
         for attempt in 0..<Self.maximumAttempts {
+            let id = self.drawID(at: context.now, attempt: attempt)
             let post = try self.newPost(
                 order,
                 payload,
+                as: id,
                 from: sender,
                 now: context.now,
-                attempt: attempt,
                 once: request,
-                record
+                by: record(id)
             )
             let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
@@ -52,21 +53,31 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Draws an id that is most likely free and is not in `taken`, and encrypts the payload of an
-    /// order for this id. `moment` is `now` by default; ids that are drawn with the same `moment`
-    /// are close to each other.
+    /// Draws an id that is most likely free and is not in `taken`. Two ids of the same `moment` are
+    /// close to each other.
+    func drawID(at moment: Date, attempt: Int, besides taken: Set<NotificationID> = []) -> NotificationID {
+        var attempts = 0
+        while true {
+            // This condition rarely fails: `draw` chooses among at least 2^16 numbers, of which
+            // only 0 is not an id.
+            guard let id = self.ids.draw(at: moment, attempt: attempt) else { continue }
+            // If the configuration allows few ids, perhaps none is free; then the store refuses
+            // the returned id.
+            attempts += 1
+            if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
+        }
+    }
+
+    /// Encrypts the payload of an order for the id that the notification gets.
     func newPost(
         _ order: NotificationOrder,
         _ payload: [UInt8],
+        as id: NotificationID,
         from sender: User,
         now: Date,
-        idAt moment: Date? = nil,
-        attempt: Int,
-        besides taken: Set<NotificationID> = [],
         once request: IdempotentRequest?,
-        _ record: (NotificationID) throws -> AuditRecord
+        by record: AuditRecord
     ) throws -> NewNotification {
-        let id = self.drawID(at: moment ?? now, attempt: attempt, besides: taken)
         // If the time is in the past, the notification is sent now. So a client may repeat a
         // request after its `SendAt`.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
@@ -74,6 +85,9 @@ struct NotificationPoster: Sendable {
         let (vault, until) = (
             self.store.vault, SealedUntil(expiresAt: expiresAt, isReadOnce: order.isReadOnce, now: now)
         )
+        let alert = try order.alert.map {
+            try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
+        }
         return NewNotification(
             id: id,
             sender: sender.id,
@@ -81,10 +95,8 @@ struct NotificationPoster: Sendable {
             audience: self.store.hashed(order.audience),
             createdAt: now,
             expiresAt: expiresAt,
-            options: try NotificationOptions {
-                $0.sealedAlert = try order.alert.map {
-                    try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
-                }
+            options: NotificationOptions {
+                $0.sealedAlert = alert
                 $0.isStoredByClients = order.isStoredByClients
                 $0.isReadOnce = order.isReadOnce
                 $0.isEndToEnd = EndToEndPayload.isClaimed(by: payload)
@@ -93,7 +105,7 @@ struct NotificationPoster: Sendable {
                 $0.sendAt = sendAt
                 $0.request = request
             },
-            by: try record(id)
+            by: record
         )
     }
 
@@ -164,19 +176,6 @@ struct NotificationPoster: Sendable {
         let apps = user.apps.sorted().map(\.description).joined(separator: ", ")
         let list = apps.isEmpty ? "the user belongs to no app" : "the user's apps are \(apps)"
         throw Problem(.unknownUser, "user \(name) does not belong to the app \(app); \(list)")
-    }
-
-    private func drawID(at now: Date, attempt: Int, besides taken: Set<NotificationID>) -> NotificationID {
-        var attempts = 0
-        while true {
-            // This condition rarely fails: `draw` chooses among at least 2^16 numbers, of which
-            // only 0 is not an id.
-            guard let id = self.ids.draw(at: now, attempt: attempt) else { continue }
-            // If the configuration allows few ids, perhaps none is free; then the store refuses
-            // the returned id.
-            attempts += 1
-            if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-internal import PushStore
+internal import PushCore
 
 extension StorageExcess {
     /// The detail of the problem that the sender gets.

@@ -9,6 +9,8 @@ extension LookOrder {
     private static let longestGathering: TimeInterval = 2
     /// The minimum time in seconds between two urgent looks.
     private static let urgentInterval: TimeInterval = 1
+    /// The maximum number of looks that one transaction deletes.
+    package static let deletionPage = 100
 
     /// The time at which another look is due, which replaces a waiting look. `nil` if none is
     /// needed: the waiting look is due soon, and its sync finds this change, too.

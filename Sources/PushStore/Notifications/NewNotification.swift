@@ -62,9 +62,8 @@ package struct NotificationOptions: Sendable {
     /// notification.
     package var request: IdempotentRequest?
 
-    package init() {}
-
-    package init(_ change: (inout Self) throws -> Void) rethrows { try change(&self) }
+    /// The defaults with the changes that the closure makes.
+    package init(_ change: (inout Self) -> Void = { _ in }) { change(&self) }
 }
 
 /// The outcome of a post.
