@@ -447,6 +447,8 @@ def use_changes(browser, site):
         browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
 
     def receive(text):
+        # Until the new worker is active, pushes go to that of the flow before, which shows placeholders.
+        visitor.until("navigator.serviceWorker.ready.then(({active}) => active.scriptURL.includes('name=changes'))", "the client's own worker")
         count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint").encode()
         id = site.post({"Payload": text}, credentials=api.basic("anna"))
         pushes = lambda: [request for request in site.service.requests[count:] if endpoint[-36:] in request]
