@@ -466,7 +466,7 @@ def use_changes(browser, site):
 # A registered client; and its state after a change of the server's key or of the user's permission.
 REGISTER = """
     window.pushService = service;
-    window.push = await PushClient.open({name: 'changes', signatures, title: 'Clinic', worker: '/worker.js', timeout: 120});
+    window.push = await PushClient.open({name: 'changes', signatures, title: 'Clinic', worker: '/worker.js', deadline: 120});
     await push.signIn('anna', password);
     return push.register();
 """
@@ -545,7 +545,7 @@ def read_once(visitor, site):
 
 # A client with its own storage: its findings for the list and for one notification.
 TRIAL = """
-    const push = await PushClient.open({name, signatures, timeout: 15, title: 'Clinic', ...more});
+    const push = await PushClient.open({name, signatures, deadline: 15, title: 'Clinic', ...more});
     if (!push.account) await push.useToken(token, {account: 'alice'});
     const outcome = async (call) => {
         try {
