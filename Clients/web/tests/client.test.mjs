@@ -1616,6 +1616,22 @@ for (const [code, name, at] of [['storage', 'answers late', 6000], ['offline', '
   });
 }
 
+test('a call of a hidden page, whose timers fire together, still returns the cached inbox', {timeout: 10_000}, async t => {
+  const {push, server} = await keeper(t, {deadline: 8});
+  let asked;
+  const isAsked = new Promise(done => { asked = done; });
+  server.before = ({signal}) => new Promise((_, fail) => {
+    asked();
+    signal.addEventListener('abort', () => fail(signal.reason));
+  });
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const syncing = push.sync();
+  await isAsked;
+  t.mock.timers.tick(8000);
+  const {isFresh, failure} = await syncing;
+  assert.deepEqual([isFresh, failure.code], [false, 'offline']);
+});
+
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;
   faults.open = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
