@@ -25,8 +25,8 @@ export const texts: {
 
 /** Options of the worker's clients, which a page cannot store. */
 export const options: Pick<OpenOptions, 'observe' | 'headers' | 'verifier'> & {
-  /** The timeout of a push, in seconds. Browsers stop a worker after about thirty. */
-  timeout: number;
+  /** The time limit for a push, in seconds. Browsers stop a worker after about thirty. */
+  deadline: number;
   /** The source of tokens; a URL that the page has stored comes first. */
   token?: (whose: {account: string | null; name: string}) => Token | string | null | Promise<Token | string | null>;
 };

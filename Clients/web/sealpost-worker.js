@@ -21,9 +21,9 @@ import {PushClient, pushedHint, pushedID} from './sealpost.js';
  * options.token = ({account}) => fetch('/push-token', {method: 'POST'}).then(answer => answer.json());
  * ```
  *
- * `timeout` is the time limit for a push, in seconds: browsers stop a worker after about thirty.
+ * `deadline` is the time limit for a push, in seconds: browsers stop a worker after about thirty.
  */
-export const options = {timeout: 20};
+export const options = {deadline: 20};
 
 const parameters = new URL(location.href).searchParams;
 /** Whether the accounts of this origin share the browser's subscription. */

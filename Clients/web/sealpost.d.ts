@@ -135,8 +135,8 @@ export interface OpenOptions {
   app?: string | null;
   /** The largest accepted difference between the clocks of server and device, in seconds. */
   signatureTolerance?: number;
-  /** The timeout of each call with all its parts, in seconds. */
-  timeout?: number;
+  /** The time limit of each call with all its parts, in seconds. */
+  deadline?: number;
   /** The maximum size of an answer, in bytes. */
   answerLimit?: number;
   /** The maximum number of notifications in a request. */

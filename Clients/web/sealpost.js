@@ -1082,7 +1082,7 @@ function storeFailure(error) {
 export class IndexedStore {
   #name; #timeout; #connection = null; #isClosed = false; #reads = null;
 
-  static async open(name, timeout = DEFAULTS.timeout / 2) {
+  static async open(name, timeout = DEFAULTS.deadline / 2) {
     const store = new IndexedStore(name, timeout);
     await store.head();
     return store;
@@ -1841,7 +1841,7 @@ export const exportKey = (secret, context, length) => expand(secret, HPKE, 'sec'
 // MARK: - The client
 
 const DEFAULTS = {
-  app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
+  app: null, signatureTolerance: 300, deadline: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
   isDeviceShared: false, endToEnd: null, observe: null, headers: null, verifier: null,
   // Tests replace these values.
@@ -1853,7 +1853,7 @@ const DAY = 86_400_000;
 /** How long a stream whose session has ended may be silent before it is left, in seconds. */
 const DRAIN = 0.1;
 /**
- * The part of a call's timeout that is left for the browser after the last request, and that each
+ * The part of a call's time that is left for the browser after the last request, and that each
  * step of a sign-out in the browser may take.
  */
 const LOCAL = 1 / 8;
@@ -1884,7 +1884,8 @@ export class PushClient {
    *   echo.
    * - `app`: the name of the app, if the server sends for several apps. `signatureTolerance`: the
    *   largest accepted difference between the clocks of server and device, in seconds; it applies
-   *   only if the server signs no nonces. `timeout`: for each call with all its parts, in seconds.
+   *   only if the server signs no nonces. `deadline`: the time limit of each call with all its
+   *   parts, in seconds.
    * - `token`: the source of a token if no token is stored, or if the stored token expires or is
    *   refused. It is a URL of the page's origin, to which page and worker post `{"Account": name}`
    *   with the page's cookies. Or it is a function, which the client calls with `{account, name}`.
@@ -1970,7 +1971,7 @@ export class PushClient {
   }
 
   async #begin() {
-    const {server, signatureTolerance, timeout, answerLimit, makeToken, observe, headers} = this.#settings;
+    const {server, signatureTolerance, deadline: timeout, answerLimit, makeToken, observe, headers} = this.#settings;
     this.#keys = await importKeys(pinnedKeys(this.#settings.signatures), this.#settings.verifier);
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
     this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
@@ -3470,7 +3471,7 @@ export class PushClient {
       clearTimeout(timer);
       timer = setTimeout(end, seconds * 1000);
     }, drain = () => wait(DRAIN);
-    wait(this.#settings.timeout);
+    wait(this.#settings.deadline);
     signal.addEventListener('abort', end);
     try {
       const body = await this.#signedIn(this.#api.deadline(), authorization => this.#openStream(device, last, authorization, limit.signal));
@@ -3707,12 +3708,21 @@ export class PushClient {
 
   /**
    * The value of the promise of a call that begins now. The call and all its parts end after
-   * `timeout` seconds. The error is `offline` if a request had no answer by its deadline: the
-   * timers of a hidden page fire together, and leave the browser no time after the request.
+   * `deadline` seconds; then the error is `offline` if a request had no answer by its deadline.
+   *
+   * The timers of a hidden page fire late and together. If a request's timer was late, the call
+   * gets its usual time after the request, so that it can read the cached inbox.
    */
-  #inTime(promise) {
-    const start = Date.now(), code = () => this.#api?.lateAt >= start ? 'offline' : 'storage';
-    return within(start + this.#settings.timeout * 1000, promise, 'The call has not ended in time.', code);
+  async #inTime(promise) {
+    const start = Date.now(), milliseconds = this.#settings.deadline * 1000, message = 'The call has not ended in time.';
+    const isLate = () => this.#api?.lateAt >= start;
+    try {
+      return await within(start + milliseconds, promise, message, () => isLate() ? 'offline' : 'storage');
+    } catch (error) {
+      const end = isLate() ? this.#api.lateAt + milliseconds * LOCAL : 0;
+      if (Date.now() >= end) throw error;
+      return within(end, promise, message);
+    }
   }
 
   static {
@@ -3725,10 +3735,10 @@ export class PushClient {
   }
 }
 
-async function storeOf({store, name, timeout = DEFAULTS.timeout}) {
+async function storeOf({store, name, deadline = DEFAULTS.deadline}) {
   if (store) return store;
   if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
-  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost', timeout / 2);
+  return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost', deadline / 2);
 }
 
 let policy;

@@ -110,7 +110,12 @@ final class APITransport: Sendable {
 
     /// Runs a closure that the app has passed; throws when the call's time is over.
     private func bounded(_ body: @escaping @Sendable () async throws -> String) async throws -> String {
-        try await CallDeadline.race(within: CallDeadline.remaining(atMost: self.options.deadline), body)
+        do {
+            return try await CallDeadline.race(within: CallDeadline.remaining(atMost: self.options.deadline), body)
+        } catch {
+            // The closure may have no connection either.
+            throw NetworkFailure.clientError(error)
+        }
     }
 
     static func success(_ answer: Answer) throws(PushClientError) -> Answer {
@@ -130,7 +135,8 @@ final class APITransport: Sendable {
     func ask(_ request: APIRequest, _ authorization: String?, into channel: EventChannel? = nil) async throws -> Asked {
         do {
             return try await self.askOnce(request, authorization, channel)
-        } catch let error as URLError where request.isRepeatable && Self.isLost(error) {
+        } catch PushClientError.offline(.networkConnectionLost) where request.isRepeatable {
+            // The connection ended before any of the answer arrived.
             return try await self.askOnce(request, authorization, channel)
         }
     }
@@ -140,16 +146,15 @@ final class APITransport: Sendable {
         _ authorization: String?,
         _ channel: EventChannel?
     ) async throws -> Asked {
-        guard let observe = self.options.observe else {
-            return try await self.exchange(request, authorization, channel)
-        }
         let start = ContinuousClock.now
         do {
             let asked = try await self.exchange(request, authorization, channel)
-            observe(ClientEvent(request, status: asked.answer.status, start.duration(to: .now), "answered"))
+            let event = ClientEvent(request, status: asked.answer.status, start.duration(to: .now), "answered")
+            self.options.observe?(event)
             return asked
         } catch {
-            observe(ClientEvent(request, error, start.duration(to: .now)))
+            let error = NetworkFailure.clientError(error)
+            self.options.observe?(ClientEvent(request, error, start.duration(to: .now)))
             throw error
         }
     }
@@ -214,15 +219,13 @@ final class APITransport: Sendable {
         }
     }
 
-    /// Whether the connection ended before any of the answer arrived.
-    private static func isLost(_ error: URLError) -> Bool { error.code == .networkConnectionLost }
 }
 
 extension Error {
     /// Whether the network failed, or an answer was not the server's own.
     var isOfNetwork: Bool {
         switch FetchFailure(self) {
-        case .network, .interference: true
+        case .offline, .interference: true
         case .busy, nil: false
         }
     }

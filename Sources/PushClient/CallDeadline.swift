@@ -1,9 +1,3 @@
-internal import Foundation
-
-#if canImport(FoundationNetworking)
-    internal import FoundationNetworking
-#endif
-
 /// The time by which a call of the client must end, with all of its requests.
 ///
 /// A call that makes several requests, such as registering, sets one deadline for all of its
@@ -18,11 +12,12 @@ enum CallDeadline {
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 
-    /// The remaining time for a part of the call; throws `URLError.timedOut` if no time is left.
+    /// The remaining time for a part of the call; throws ``PushClientError/offline(_:)`` if no
+    /// time is left.
     static func remaining(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
         let remaining = ContinuousClock.now.duration(to: end)
-        guard remaining > .zero else { throw URLError(.timedOut) }
+        guard remaining > .zero else { throw PushClientError.timedOut }
         return min(remaining, limit)
     }
 
@@ -30,8 +25,8 @@ enum CallDeadline {
     /// cancelled.
     ///
     /// The closure is then cancelled, but may still run, for example if it waits for a callback in
-    /// a continuation. Throws `URLError.timedOut`, `CancellationError`, and the closure's own
-    /// errors.
+    /// a continuation. Throws `PushClientError.timedOut`, `CancellationError`, and the closure's
+    /// own errors.
     static func race<Value: Sendable>(
         within limit: Duration,
         _ body: @escaping @Sendable () async throws -> Value
@@ -47,7 +42,7 @@ enum CallDeadline {
                     let clock = Task {
                         // The first result cancels this sleep.
                         try await Task.sleep(for: limit)
-                        first.end(.failure(URLError(.timedOut)))
+                        first.end(.failure(PushClientError.timedOut))
                     }
                     return {
                         work.cancel()

@@ -29,8 +29,7 @@ public struct ClientEvent: Sendable, Hashable {
             let status = interference.status == 0 ? nil : interference.status
             self.init(request, status: status, duration, interference.kind.rawValue)
         } else {
-            let isCancelled = error is CancellationError || (error as? URLError)?.code == .cancelled
-            let outcome = isCancelled ? "cancelled" : error.isOfNetwork ? "offline" : "failed"
+            let outcome = error is CancellationError ? "cancelled" : error.isOfNetwork ? "offline" : "failed"
             self.init(request, status: nil, duration, outcome)
         }
     }

@@ -85,10 +85,11 @@ extension PushClient {
         ///
         /// The closure gets the refused token, or `nil` for the first token, and returns a new
         /// token, with which the call continues. Only one call runs the closure at a time; other
-        /// calls wait for its token. The call throws the closure's errors. If the closure returns
-        /// the refused token, the call throws ``PushClientError/unauthorized(_:)``. At the call's
-        /// deadline the client cancels the closure. If the closure does not end, the next call
-        /// starts the closure again, without waiting for the earlier run.
+        /// calls wait for its token. The call throws the closure's errors, a `URLError` as
+        /// ``PushClientError/offline(_:)``. If the closure returns the refused token, the call
+        /// throws ``PushClientError/unauthorized(_:)``. At the call's deadline the client cancels
+        /// the closure. If the closure does not end, the next call starts the closure again,
+        /// without waiting for the earlier run.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

@@ -6,9 +6,8 @@ public import PushAPI
 /// The client throws all other errors, even if it has a cached value: the server's final refusals,
 /// and cancellation.
 public enum FetchFailure: Sendable, Hashable {
-    /// The network failed. The code of the `URLError` says how: `timedOut` if no answer came
-    /// within the call's deadline.
-    case network(URLError.Code)
+    /// There was no answer. The code says why: `timedOut` if none came within the call's deadline.
+    case offline(URLError.Code)
     /// The answer was not the server's own.
     case interference(Interference)
     /// The server refuses for now, and may say how long to wait.
@@ -18,7 +17,7 @@ public enum FetchFailure: Sendable, Hashable {
     /// ``PushClient/Advice/captivePortal``.
     public var advice: PushClient.Advice {
         switch self {
-        case .network(let code): PushClient.Advice(code)
+        case .offline(let code): PushClient.Advice(code)
         case .interference(let interference): PushClient.Advice(interference)
         case .busy: .wait
         }
@@ -26,12 +25,8 @@ public enum FetchFailure: Sendable, Hashable {
 
     /// Returns `nil` for an error that must be thrown, because no cached value may replace it.
     init?(_ error: any Error) {
-        if let error = NetworkFailure.urlError(error) as? URLError {
-            if error.code == .cancelled { return nil }
-            self = .network(error.code)
-            return
-        }
-        switch error as? PushClientError {
+        switch NetworkFailure.clientError(error) as? PushClientError {
+        case .offline(let code): self = .offline(code)
         case .interference(let interference): self = .interference(interference)
         case .busy(let problem, let time): self = .busy(problem, retryAfter: time)
         default: return nil

@@ -23,7 +23,7 @@ public import Foundation
 /// show(try await client.sync().value)
 /// ```
 /// A client is cheap to pass around, and any number of calls may run at the same time. Calls throw
-/// ``PushClientError``, `URLError` and `CancellationError`.
+/// ``PushClientError`` and `CancellationError`.
 public struct PushClient: Sendable {
     let api: APITransport
     let records: Records

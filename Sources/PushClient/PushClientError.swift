@@ -1,10 +1,13 @@
-internal import Foundation
+public import Foundation
 public import PushAPI
 
-/// The reason for a failed call, apart from the network's own `URLError` and `CancellationError`.
+/// The reason for a failed call. A cancelled call throws `CancellationError` instead.
 ///
 /// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {
+    /// There was no answer: no connection, a refused certificate, an end inside the answer's head,
+    /// or no answer in time, which has the code `timedOut`.
+    case offline(URLError.Code)
     /// The answer is not the server's own answer to this request: somebody between client and
     /// server has invented, changed or replayed it.
     case interference(Interference)
@@ -46,6 +49,7 @@ public enum PushClientError: Error, Sendable, Hashable {
 }
 
 extension PushClientError {
+    static let timedOut = PushClientError.offline(.timedOut)
     static let busyStore = PushClientError.storage("other processes change the store all the time")
 
     /// Runs work on the store, and converts the store's errors into ``storage(_:)``.

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-    internal import FoundationNetworking
-#endif
-
 /// Lets calls of one client that must not overlap run one after the other.
 ///
 /// The class uses a lock rather than an actor, so that a cancelled call can stop waiting at once.
@@ -16,12 +12,12 @@ final class Turn: Sendable {
     private let state = Locked(State())
 
     /// Throws `CancellationError` if the task is cancelled before its turn, and
-    /// `URLError.timedOut` if the call's time ends before the task's turn.
+    /// `PushClientError.timedOut` if the call's time ends before the task's turn.
     func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         let remaining = try CallDeadline.remaining(atMost: limit)
         guard await self.wait(atMost: remaining) else {
             try Task.checkCancellation()
-            throw URLError(.timedOut)
+            throw PushClientError.timedOut
         }
         defer { self.pass() }
         try Task.checkCancellation()

@@ -39,7 +39,7 @@ final class Worker {
     func step() async throws {
         do {
             try await self.takeStep()
-        } catch is URLError {
+        } catch PushClientError.offline {
             // This error is expected, because the network is bad on purpose.
         } catch PushClientError.problem {
             // The notification that this step fetches may be gone.

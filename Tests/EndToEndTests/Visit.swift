@@ -121,7 +121,7 @@ struct Visit: Sendable {
                 let devices = try await self.site.curl("/api/register", port: self.site.daemon.port)
                 return devices.body.contains("\"Id\":\"\(id)\"") ? .fresh : .wrong
             }
-        } catch is URLError {
+        } catch PushClientError.offline {
             return .offline
         } catch {
             return self.kind(of: error).map(Outcome.interference) ?? .failed("\(error)")

@@ -127,7 +127,7 @@ import Testing
             time.pass(599)
             #expect(try await client.notification(7).date != nil)
             time.pass(1)
-            await #expect(throws: URLError.self) { try await client.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.notification(7) }
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
             _ = try await client.notification(7)
             #expect(peer.requests.map { $0.fields["if-none-match"] } == [nil, nil])
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.notification(7) }
         }
     }
 
@@ -178,7 +178,7 @@ import Testing
         try await ProtocolPeer.run(Self.server(never, key: key), options: options) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.notification(7) }
         }
     }
 
@@ -199,7 +199,7 @@ import Testing
             peer.play { _, _ in .hangUp }
             #expect(try await client.notification(7).date != nil)
             let strict = peer.client(options: .init(testing: [SigningKey().publicKey]), store: store)
-            await #expect(throws: URLError.self) { try await strict.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await strict.notification(7) }
         }
     }
 
@@ -217,13 +217,17 @@ import Testing
                     .token("t", account: "mallory"),
                 ] {
                     let other = peer.client(credentials, store: store)
-                    await #expect(throws: URLError.self) { try await other.notification(7) }
+                    await #expect(throws: PushClientError.offline(.networkConnectionLost)) {
+                        try await other.notification(7)
+                    }
                 }
                 let same = peer.client(.token("t", account: "alice"), store: store)
                 #expect(try await same.notification(7).date != nil)
             }
             try await ProtocolPeer.run({ _, _ in .hangUp }, store: store) { _, client in
-                await #expect(throws: URLError.self) { try await client.notification(7) }
+                await #expect(throws: PushClientError.offline(.networkConnectionLost)) {
+                    try await client.notification(7)
+                }
             }
         }
     }
@@ -242,7 +246,7 @@ import Testing
             peer.play { request, _ in .answer(PeerAnswer(to: request, status: 204)) }
             try await client.dismiss(7)
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.notification(7) }
         }
     }
 
@@ -260,7 +264,7 @@ import Testing
     @Test func aFetchedValueIsMapped() {
         let date = Date(timeIntervalSince1970: 7)
         #expect(Fetched.fresh(7).map { $0 + 1 } == .fresh(8))
-        let reason = FetchFailure.network(.timedOut)
+        let reason = FetchFailure.offline(.timedOut)
         #expect(Fetched.cached(7, date, because: reason).map { "\($0)" } == .cached("7", date, because: reason))
         #expect(Fetched.fresh(7).failure == nil)
     }

@@ -55,7 +55,9 @@ import Testing
     /// works only once.
     @Test func aCodeIsSentOnce() async throws {
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer, client in
-            await #expect(throws: URLError.self) { try await client.signInWithCode("code") }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) {
+                try await client.signInWithCode("code")
+            }
             #expect(peer.requests.count == 1)
             #expect(peer.requests[0].fields["authorization"] == nil)
             #expect(peer.requests[0].body == #"{"Code":"code"}"#)

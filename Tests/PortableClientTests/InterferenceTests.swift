@@ -104,7 +104,7 @@ import Testing
             peer.play { request, _ in .answer(PeerAnswer(to: request, .notFound, key: Tampering.key)) }
             await #expect(throws: PushClientError.problem(Problem(.notFound))) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.notification(7) }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.notification(7) }
         }
     }
 

@@ -87,7 +87,7 @@ import Testing
                 _ = script(request, index)
                 return .hangUp
             }
-            await #expect(throws: URLError.self) { try await first.outbox.flush() }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await first.outbox.flush() }
             #expect(try await first.outbox.count == 1)
             peer.play(script)
             // After a crash, two processes send the stored task at the same time.
@@ -240,7 +240,7 @@ import Testing
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer in
             let client = self.client(peer, now: { time.now })
             let key = try await client.outbox.send("a")
-            await #expect(throws: URLError.self) { try await client.outbox.flush() }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.outbox.flush() }
             let count = peer.requests.count
             time.pass(24 * 3600)
             try await client.outbox.flush()

@@ -237,7 +237,7 @@ import Testing
         try await ProtocolPeer.run(Registry().script) { peer, client in
             try await client.register(platform: "apns", handle: "a")
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.unregister() }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.unregister() }
             #expect(client.registrationID == "id-1")
         }
     }

@@ -197,7 +197,7 @@ import Testing
         let server = Self.server(3)
         try await ProtocolPeer.run(server.script, options: time.options, store: store) { peer, client in
             peer.play { _, _ in .hangUp }
-            await #expect(throws: URLError.self) { try await client.sync() }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.sync() }
             peer.play(server.script)
             let inbox = try await client.sync().value
             time.pass(60)
@@ -232,7 +232,7 @@ import Testing
         try await ProtocolPeer.run(server.script) { peer, client in
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
             // The inbox was never complete, so the cached part of it has no date.
-            await #expect(throws: URLError.self) { try await client.sync() }
+            await #expect(throws: PushClientError.offline(.networkConnectionLost)) { try await client.sync() }
             let part = try await client.cachedInbox()
             #expect(part.notifications.count == 4)
             #expect(part.syncedAt == nil)

@@ -147,8 +147,10 @@ import Testing
             credentials: .token("t"),
             options: PushClient.Options(signatures: signatures)
         )
-        let found = await #expect(throws: (any Error).self) { try await client.sync() }
-        #expect(found as? PushClientError == error, "\(String(describing: found))")
+        let found = await #expect(throws: PushClientError.self) { try await client.sync() }
+        // Nothing listens on the port of an accepted address.
+        if error == nil, case .offline? = found { return }
+        #expect(found == error)
     }
 
     @Test func pinnedCertificatesRequireHTTPS() async throws {

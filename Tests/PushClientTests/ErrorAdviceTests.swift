@@ -86,6 +86,7 @@ import Testing
 
     @Test(arguments: [
         (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signIn),
+        (.offline(.timedOut), .offline), (.offline(.serverCertificateUntrusted), .pin),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.forbidden)), .refused),
         (.pinningUnavailable, .unavailable), (.invalidServer, .app), (.insecureServer, .app),
         (.noSignatureKeys, .app), (.notRegistered, .app),

@@ -70,7 +70,7 @@ import Testing
             switch error {
             case PushClientError.interference(let interference)?: "disconnected \(interference.kind.rawValue)"
             case PushClientError.busy(_, let time)?: "disconnected busy \(time ?? .zero)"
-            case let error as URLError: "disconnected \(error.code.rawValue)"
+            case PushClientError.offline(let code)?: "disconnected \(code.rawValue)"
             case nil: "disconnected"
             case let error?: "disconnected \(error)"
             }

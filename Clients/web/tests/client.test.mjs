@@ -17,7 +17,7 @@ const lost = () => { throw new TypeError('Failed to fetch'); };
 
 /** A signed-in client, which the test closes at its end. */
 async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...options} = {}) {
-  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, timeout: 5, ...options});
+  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, deadline: 5, ...options});
   t.after(() => push.close());
   if (isIn && !push.account) await push.useToken('spt_first', {account: 'alice'});
   return push;
@@ -267,7 +267,7 @@ test('a client without its page renews the token, with the address that the page
     const store = new MemoryStore();
     await clientOf(t, {fetch}, {store, token, name});
     server.tokens.clear();
-    const id = server.post('pushed'), worker = await PushClient.reopen(name, {store, fetch, timeout: 5, ...own});
+    const id = server.post('pushed'), worker = await PushClient.reopen(name, {store, fetch, deadline: 5, ...own});
     t.after(() => worker.close());
     if (name === 'function') server.tokens.add('spt_posted');
     assert.equal((await worker.preview(id)).payload, 'pushed', name);
@@ -438,7 +438,7 @@ test('an inbox of any size is shown in pages, and its changes arrive in pages', 
 test('a large inbox stays readable fast, and its payloads do not stay in memory', async t => {
   const server = new FakeServer(), store = new MemoryStore(), payload = 'x'.repeat(4096);
   for (let count = 0; count < 5000; count += 1) server.post(payload);
-  const push = await clientOf(t, server, {store, timeout: 60});
+  const push = await clientOf(t, server, {store, deadline: 60});
   assert.equal((await push.sync()).count, 5000);
   const reads = [];
   for (const name of ['getAll', 'list']) {
@@ -610,7 +610,7 @@ test('an answer without an echo is a portal only if its status can be that of on
 });
 
 test('a server that does not answer is offline when the time is up', async t => {
-  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 1});
+  const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {deadline: 1});
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
@@ -621,7 +621,7 @@ test('a call with many requests ends as early as one with a single request', asy
   const fetch = (url, options) => !isSilent ? server.fetch(url, options) : new Promise((_, fail) => {
     options.signal.addEventListener('abort', () => fail(options.signal.reason));
   });
-  const push = await clientOf(t, {fetch}, {timeout: 1}), time = async call => {
+  const push = await clientOf(t, {fetch}, {deadline: 1}), time = async call => {
     const start = performance.now();
     await call().catch(() => {});
     return performance.now() - start;
@@ -637,7 +637,7 @@ test('a call with many requests ends as early as one with a single request', asy
 test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
   const server = new FakeServer();
   let asked = 0;
-  const push = await clientOf(t, server, {timeout: 1, token: () => {
+  const push = await clientOf(t, server, {deadline: 1, token: () => {
     asked += 1;
     return asked === 1 ? new Promise(() => {}) : {Token: 'spt_second', ExpiresAt: null};
   }});
@@ -648,7 +648,7 @@ test('a provider that never answers is waited for as long as a call may take, an
 });
 
 test('a tab that is suspended while it sends does not keep others from what is new', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 2}), id = server.post('one');
+  const server = new FakeServer(), push = await clientOf(t, server, {deadline: 2}), id = server.post('one');
   const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
   Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
   t.after(() => { delete globalThis.navigator; });
@@ -966,7 +966,7 @@ async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
     return streamed(response, body);
   };
   const tabs = await Promise.all(Array.from({length: count}, async () => {
-    const push = await clientOf(t, server, {store, timeout: 60}), end = new AbortController(), told = [];
+    const push = await clientOf(t, server, {store, deadline: 60}), end = new AbortController(), told = [];
     const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
     return {push, end, told, ended};
   }));
@@ -1466,7 +1466,7 @@ test('a provider is asked for a token to sign out with, and without one the serv
     const server = new FakeServer();
     server.tokens.add('spt_asked');
     const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
-    const push = await clientOf(t, server, {token, timeout: has ? 60 : 2, isIn: false});
+    const push = await clientOf(t, server, {token, deadline: has ? 60 : 2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
     await push.register();
     // The page starts again after the token has expired.
@@ -1550,7 +1550,7 @@ async function keeper(t, options = {}) {
   const faults = new FakeIndexedDB(), server = new FakeServer();
   Object.assign(globalThis, {indexedDB: faults, IDBKeyRange: {bound: (lower, upper) => ({lower, upper})}});
   t.after(() => { delete globalThis.indexedDB, delete globalThis.IDBKeyRange; });
-  const open = async more => clientOf(t, server, {store: await IndexedStore.open('sealpost'), isIn: false, timeout: 2, ...options, ...more});
+  const open = async more => clientOf(t, server, {store: await IndexedStore.open('sealpost'), isIn: false, deadline: 2, ...options, ...more});
   const push = await open();
   await push.useToken('spt_first', {account: 'alice'});
   server.post('secret');
@@ -1597,7 +1597,7 @@ test('a transaction without an event ends at the end of its connection, or at it
 
 for (const [code, name, at] of [['storage', 'answers late', 6000], ['offline', 'does not answer', 7000]]) {
   test(`the deadline of a call also ends its wait for the database, with ${code} if the server ${name}`, {timeout: 10_000}, async t => {
-    const {push, server, faults} = await keeper(t, {timeout: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
+    const {push, server, faults} = await keeper(t, {deadline: 8}), until = async condition => { while (!condition()) await new Promise(setImmediate); };
     let isAsked = false, isRead = false;
     server.before = ({signal}) => new Promise((done, fail) => {
       isAsked = true;
@@ -1615,6 +1615,22 @@ for (const [code, name, at] of [['storage', 'answers late', 6000], ['offline', '
     await syncing;
   });
 }
+
+test('a call of a hidden page, whose timers fire together, still returns the cached inbox', {timeout: 10_000}, async t => {
+  const {push, server} = await keeper(t, {deadline: 8});
+  let asked;
+  const isAsked = new Promise(done => { asked = done; });
+  server.before = ({signal}) => new Promise((_, fail) => {
+    asked();
+    signal.addEventListener('abort', () => fail(signal.reason));
+  });
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const syncing = push.sync();
+  await isAsked;
+  t.mock.timers.tick(8000);
+  const {isFresh, failure} = await syncing;
+  assert.deepEqual([isFresh, failure.code], [false, 'offline']);
+});
 
 test('a browser that blocks its database has no storage, and works once it allows it', async t => {
   const {push, faults} = await keeper(t), opening = faults.open;

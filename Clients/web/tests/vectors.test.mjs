@@ -310,7 +310,7 @@ function responseTo(options, answer) {
 }
 
 async function clientOf(t, fetch, deviceTime) {
-  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
+  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, deadline: 10});
   t.after(() => push.close());
   await push.useToken('spt_test', {account: 'alice'});
   return push;

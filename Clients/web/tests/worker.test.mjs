@@ -83,5 +83,5 @@ test('each push shows a notification, also without a stored account, and whateve
     await deliver('push', {data: {text: () => text}});
     assert.deepEqual(shown.map(({title, body}) => [title, body]), [['page.example', texts.unknown({placeholder: 'New message. Open to read.'}).body]], text);
   }
-  assert.equal(options.timeout, 20);
+  assert.equal(options.deadline, 20);
 });

@@ -50,16 +50,10 @@ extension PushClient {
 
         /// The advice for an error; `nil` for a call that was cancelled.
         public init?(for error: any Error) {
-            switch error {
+            switch NetworkFailure.clientError(error) {
             case is CancellationError: return nil
             case let error as PushClientError: self.init(error)
-            default:
-                guard let error = NetworkFailure.urlError(error) as? URLError else {
-                    self = .unavailable
-                    return
-                }
-                if error.code == .cancelled { return nil }
-                self.init(error.code)
+            default: self = .unavailable
             }
         }
 
@@ -85,6 +79,7 @@ extension PushClient {
 
         private init(_ error: PushClientError) {
             switch error {
+            case .offline(let code): self.init(code)
             case .interference(let interference): self.init(interference)
             case .unauthorized, .signedOut: self = .signIn
             case .busy: self = .wait

@@ -28,6 +28,13 @@ enum NetworkFailure {
         return URLError(code, userInfo: [NSUnderlyingErrorKey: cocoa])
     }
 
+    /// Returns the client's error for a network error, `CancellationError` for a cancelled
+    /// exchange, and other errors unchanged.
+    static func clientError(_ error: any Error) -> any Error {
+        guard let error = self.urlError(error) as? URLError else { return error }
+        return error.code == .cancelled ? CancellationError() : PushClientError.offline(error.code)
+    }
+
     /// Whether an answer ended early because this device lost its network: a change from Wi-Fi to
     /// mobile, or a connection that the system closed. Such an end is not an interference.
     static func isOwn(_ error: URLError) -> Bool {

@@ -30,7 +30,7 @@ extension APITransport {
                 throw error
             }
         }
-        guard let opened else { throw URLError(.badServerResponse) }
+        guard let opened else { throw PushClientError.offline(.badServerResponse) }
         return opened
     }
 }

@@ -73,7 +73,7 @@ final class EventChannel: Sendable {
             return false
         }
         guard state.signals.count <= self.maximumSignals else {
-            state.end = .failure(URLError(.dataLengthExceedsMaximum))
+            state.end = .failure(PushClientError.offline(.dataLengthExceedsMaximum))
             return false
         }
         return true
@@ -82,7 +82,9 @@ final class EventChannel: Sendable {
     private static func end(_ error: (any Error)?, after count: Int) -> Result<Void, any Error> {
         guard let error else { return .success(()) }
         // The device gave up, or lost its network: this is not an interference.
-        if let error = error as? URLError, NetworkFailure.isOwn(error) { return .failure(error) }
+        if let error = error as? URLError, NetworkFailure.isOwn(error) {
+            return .failure(NetworkFailure.clientError(error))
+        }
         return .failure(self.interference(.truncated, "an end", "\(count) bytes"))
     }
 
@@ -93,13 +95,13 @@ final class EventChannel: Sendable {
     // MARK: - The taker's side
 
     /// Returns the next signal; `nil` after the last signal. Throws the stream's own error,
-    /// `CancellationError`, and `URLError.timedOut` after a silence as long as `silence`.
+    /// `CancellationError`, and `PushClientError.timedOut` after a silence as long as `silence`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in
             group.addTask { try await self.next() }
             group.addTask {
                 try await Task.sleep(for: silence)
-                throw URLError(.timedOut)
+                throw PushClientError.timedOut
             }
             defer { group.cancelAll() }
             return try await group.next() ?? nil

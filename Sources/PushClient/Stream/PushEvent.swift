@@ -16,6 +16,6 @@ public enum PushEvent: Sendable {
     /// has ended it. The client opens the next stream after the delay.
     ///
     /// An answer that is not the server's own is an interference, as for any other call. If a
-    /// proxy holds back the bytes, the error is `URLError.timedOut`.
+    /// proxy holds back the bytes, the error is ``PushClientError/offline(_:)`` with `timedOut`.
     case disconnected((any Error)?, retryIn: Duration)
 }

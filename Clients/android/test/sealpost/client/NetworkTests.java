@@ -76,6 +76,17 @@ public final class NetworkTests {
         }
     }
 
+    public static void anEmptyBodyMayEndWithTheConnection() throws Exception {
+        RawServer.Answers answers = head -> head.startsWith("POST")
+                ? RawServer.echoed(head, 200, "\"id\"")
+                : RawServer.echoed(head, 200, "").replace("HTTP/1.1", "HTTP/1.0")
+                        .replace("Content-Length: 0", "Date: Mon, 30 Nov 2026 12:00:00 GMT");
+        try (RawServer server = new RawServer(answers);
+                TestFolder folder = new TestFolder()) {
+            Check.equal(unsigned(server, folder).register("fcm", "a", Collections.<String>emptyList()), "id", "registered");
+        }
+    }
+
     /** The other clients' platforms refuse such a head themselves. */
     public static void anAnswerWithAnUnreadableHeadIsNoAnswer() throws Exception {
         for (String length : new String[] {"-5", "2x", "+2", ""}) {
