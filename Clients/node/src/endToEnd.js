@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {isObject, jsonOf, mustBe, nameIn, refuse} from './wire.js';
+import {isObject, jsonOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -356,7 +356,8 @@ export class Encryption {
    * the code. If you call it at the start and then every half an hour, no payload waits for this.
    * Meanwhile the process handles other events.
    */
-  async prepare(client, to, {app = 'default', ...others} = {}) {
+  async prepare(client, to, options) {
+    const {app = 'default', ...others} = optionsOf(options);
     refuse(others);
     for (const recipient of await this.#recipients(client, to, app, {pauses: true})) {
       for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
@@ -436,7 +437,8 @@ export class Encryption {
    * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
    * choose and never use again.
    */
-  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = {}) {
+  encrypt(payload, recipients, options) {
+    const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = optionsOf(options);
     refuse(others);
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
