@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {checkNumbers, isObject, jsonOf, mustBe, nameIn, read, refuse, textOf, user as expressionOf} from './wire.js';
+import {checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -57,8 +57,9 @@ export class Client {
    * Sends a notification. All calls with the same `key` within 24 hours send it only once, even in
    * several processes.
    */
-  async send(notification, {key = randomUUID(), ...options} = {}) {
-    const answer = await this.#ask('POST', NOTIFICATIONS, {text: textOf(notification), key: checked(key)}, options);
+  async send(notification, options) {
+    const {key = randomUUID(), ...others} = optionsOf(options);
+    const answer = await this.#ask('POST', NOTIFICATIONS, {text: textOf(notification), key: checked(key)}, others);
     return sent(answer.json, answer);
   }
 
@@ -69,13 +70,14 @@ export class Client {
    * With the same `key` and the same notifications, a repeated call sends nothing twice. The
    * deadline is for all batches together.
    */
-  async sendMany(notifications, {key = randomUUID(), deadline = this.#deadline, ...options} = {}) {
+  async sendMany(notifications, options) {
+    const {key = randomUUID(), deadline = this.#deadline, ...others} = optionsOf(options);
     checked(key);
     checkNumbers({deadline});
     const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches([...notifications].map(textOf)).entries()) {
       const left = Math.max(0, end - performance.now());
-      outcomes.push(...await this.#sendBatch(texts, `${key}-${number}`, key, {...options, deadline: left}));
+      outcomes.push(...await this.#sendBatch(texts, `${key}-${number}`, key, {...others, deadline: left}));
     }
     return outcomes;
   }
@@ -141,8 +143,8 @@ export class Client {
    * The page of events after `cursor`; without a cursor, the oldest events. Store its `cursor`
    * together with the effects of the events.
    */
-  async events({cursor, limit = 500, ...options} = {}) {
-    const page = await this.#page('/api/events', 'Events', {cursor, limit}, options);
+  async events(options) {
+    const {cursor, limit = 500, ...others} = optionsOf(options), page = await this.#page('/api/events', 'Events', {cursor, limit}, others);
     return {events: page.items, cursor: page.cursor, more: page.more, truncated: page.json.Truncated === true};
   }
 
@@ -160,10 +162,11 @@ export class Client {
   }
 
   /** Makes a user, without a password if you pass none. Is not retried. */
-  async addUser(user, {role = 'device', password, ...options} = {}) {
+  async addUser(user, options) {
+    const {role = 'device', password, ...others} = optionsOf(options);
     expressionOf(user);  // Checks the name.
     const secret = password === undefined ? {WithoutPassword: true} : {Password: password};
-    await this.#ask('POST', '/api/users', {text: JSON.stringify({Name: user, Role: role, ...secret})}, options);
+    await this.#ask('POST', '/api/users', {text: JSON.stringify({Name: user, Role: role, ...secret})}, others);
   }
 
   /** Disables a user, or enables the user again. */
@@ -193,8 +196,9 @@ export class Client {
   }
 
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
-  async deviceKeys(expression, {app, ...options} = {}) {
-    const answer = await this.#ask('GET', '/api/keys', {query: {to: expression, app}}, options), users = answer.json?.Users;
+  async deviceKeys(expression, options) {
+    const {app, ...others} = optionsOf(options);
+    const answer = await this.#ask('GET', '/api/keys', {query: {to: expression, app}}, others), users = answer.json?.Users;
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
@@ -208,11 +212,12 @@ export class Client {
    * Sends any request of the API, and returns the answer's JSON with the API's own names; undefined
    * if the answer has no body. Retries a `POST` if it has a key.
    */
-  async call(method, path, {body, key, query, ...options} = {}) {
+  async call(method, path, options) {
+    const {body, key, query, ...others} = optionsOf(options);
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
     const text = body === undefined ? undefined : jsonOf(body);
-    return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, options)).json;
+    return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, others)).json;
   }
 
   /** Deletes something. Returns false if it does not exist, for example after a lost answer. */
@@ -235,9 +240,10 @@ export class Client {
   }
 
   /** The entries of all pages of a list. */
-  async *#pages(path, name, {cursor, limit = 500, ...options} = {}, query = {}) {
+  async *#pages(path, name, options, query = {}) {
+    let {cursor, limit = 500, ...others} = optionsOf(options);
     for (let more = true; more;) {
-      const page = await this.#page(path, name, {...query, cursor, limit}, options);
+      const page = await this.#page(path, name, {...query, cursor, limit}, others);
       yield* page.items;
       ({cursor, more} = page);
     }
@@ -247,7 +253,8 @@ export class Client {
    * The answer to a request, with retries. `check` reads the answer; if it throws a temporary
    * error, there is another attempt. The last argument has the caller's options.
    */
-  async #ask(method, path, {query = {}, text: body, key, check}, {deadline = this.#deadline, signal, ...others} = {}) {
+  async #ask(method, path, {query = {}, text: body, key, check}, options) {
+    const {deadline = this.#deadline, signal, ...others} = optionsOf(options);
     refuse(others);
     checkNumbers({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;

@@ -4,7 +4,7 @@
 import {createHmac, timingSafeEqual} from 'node:crypto';
 
 import {InvalidMessageError} from './errors.js';
-import {checkNumbers, isObject, mustBe, read, refuse} from './wire.js';
+import {checkNumbers, isObject, optionsOf, read, refuse} from './wire.js';
 
 /**
  * The keys in a `secretFile`, one in each line: `whsec_` and a key in base64, or any other text,
@@ -32,9 +32,8 @@ export class Webhook {
    * another, there are two lines, and either secret may have signed. `tolerance` is the largest
    * accepted age of a message in seconds.
    */
-  constructor(secrets, options = {}) {
-    mustBe('an object', {options});
-    const {tolerance = 300, ...others} = options;
+  constructor(secrets, options) {
+    const {tolerance = 300, ...others} = optionsOf(options);
     refuse(others);
     checkNumbers({tolerance});
     this.#keys = keysOf(secrets);
@@ -76,7 +75,8 @@ export class Webhook {
    * if `handle` has failed: the server then repeats the message. The ids of handled messages are
    * cached in memory, so after a restart `handle` may get a message again.
    */
-  listener(handle, {cachedIDs = 10_000, ...others} = {}) {
+  listener(handle, options) {
+    const {cachedIDs = 10_000, ...others} = optionsOf(options);
     refuse(others);
     checkNumbers({cachedIDs});
     const handled = new Map();

@@ -51,7 +51,9 @@ export function checkNumbers(options) {
 export const isVisible = value => typeof value === 'string' && /^[!-~]+$/.test(value);
 
 const KINDS = {
-  'a boolean': value => typeof value === 'boolean', 'a function': value => typeof value === 'function', 'an object': isObject,
+  'a boolean': value => typeof value === 'boolean', 'a function': value => typeof value === 'function',
+  // An `AbortSignal` or a `Date` in place of options has no members that could be refused.
+  'an object': value => Object.prototype.toString.call(value) === '[object Object]',
   'a list of texts': value => Array.isArray(value) && value.every(text => typeof text === 'string'),
 };
 
@@ -61,6 +63,12 @@ const KINDS = {
  */
 export function mustBe(kind, values) {
   for (const [name, value] of Object.entries(values)) if (!KINDS[kind](value)) throw new TypeError(`${name}: ${String(value).slice(0, 40)} is not ${kind}`);
+}
+
+/** The options of a call, which may be left out. */
+export function optionsOf(options = {}) {
+  mustBe('an object', {options});
+  return options;
 }
 
 /**

@@ -418,24 +418,30 @@ test('values of another kind are refused before a request', async () => {
     [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
     [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
     [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],
-    ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', name === 'setTags' ? [] : true)]),
+    ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', {setTags: [], setDisabled: true}[name])]),
     [/is not the name of a user/, () => client.devices('a || b').next()],
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
 });
 
-test('unknown options of a call are refused before a request', async () => {
+test('unknown options of a call, and options that are no object, are refused before a request', async () => {
   const publisher = new Client({server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')});
   const other = {idempotencyKey: 'k'}, notification = {to: 'username:alice', payload: 'x'}, key = SenderKey.generate();
   const encryption = new Encryption(key, new Pins(), {changed() {}}), stub = {deviceKeys: async () => [], send: (...all) => publisher.send(...all)};
-  for (const call of [
-    () => publisher.send(notification, other), () => publisher.sendMany([notification], other), () => publisher.send(notification, {timeout: 1000}),
-    () => publisher.send(notification, {check() {}}), () => publisher.recall(7, other), () => publisher.counts(7, other),
-    () => publisher.deliveries(7, other).next(), () => publisher.recipients(7, other).next(), () => publisher.events(other),
-    () => publisher.tags('a', other), () => publisher.setTags('a', [], other), () => publisher.addUser('a', other), () => publisher.setDisabled('a', true, other),
-    () => publisher.deleteUser('a', other), () => publisher.devices('a', other).next(), () => publisher.status(other),
-    () => publisher.deviceKeys('username:a', other), () => publisher.call('POST', '/api/x', other), () => encryption.prepare(stub, 'username:a', other),
-  ]) {
+  const calls = options => [
+    () => publisher.send(notification, options), () => publisher.sendMany([notification], options), () => publisher.recall(7, options), () => publisher.counts(7, options),
+    () => publisher.deliveries(7, options).next(), () => publisher.recipients(7, options).next(), () => publisher.events(options),
+    () => publisher.tags('a', options), () => publisher.setTags('a', [], options), () => publisher.addUser('a', options), () => publisher.setDisabled('a', true, options),
+    () => publisher.deleteUser('a', options), () => publisher.devices('a', options).next(), () => publisher.status(options),
+    () => publisher.deviceKeys('username:a', options), () => publisher.call('POST', '/api/x', options), () => encryption.prepare(stub, 'username:a', options),
+  ];
+  for (const call of [...calls(other), () => publisher.send(notification, {timeout: 1000}), () => publisher.send(notification, {check() {}})]) {
     await assert.rejects(call(), {name: 'TypeError', message: /^there is no option (idempotencyKey|timeout|check)$/}, String(call));
+  }
+  for (const options of [5000, null, true, 'key', [], AbortSignal.abort(), new Date()]) {
+    for (const call of calls(options)) await assert.rejects(call(), {name: 'TypeError', message: /^options: .* is not an object$/}, `${call} ${options}`);
+    for (const make of [() => encryption.encrypt('x', [], options), () => new Webhook('x'.repeat(24)).listener(() => {}, options)]) {
+      assert.throws(make, {name: 'TypeError', message: /^options: .* is not an object$/}, `${make} ${options}`);
+    }
   }
   for (const make of [
     () => new Pins({}, {trustFirstContact: false}), () => new Encryption(key, new Pins(), {change() {}}), () => encryption.encrypt('x', [], other),

@@ -217,8 +217,10 @@ class Pins:
         elif pin["account"] != account:
             return [], changes + [KeyChange(user, "account")]
         known = pin["keys"]
-        trusted = {id: _bytes(value["signing"], _POINT) for id, value in known.items() if value["state"] == "trusted"}
         new = [key for key in keys if key.id not in known]
+        # Most lists have no new key.
+        approving = known.items() if new else []
+        trusted = {id: _bytes(value["signing"], _POINT) for id, value in approving if value["state"] == "trusted"}
         # A device that was approved in this loop may have approved further devices.
         while added := [key for key in new if any(key.is_approved(by, signing) for by, signing in trusted.items())]:
             new = [key for key in new if key not in added]

@@ -21,8 +21,6 @@ import urllib.parse
 
 from sealpost_e2e import api, collector, environment, outbox, processes, require, rig
 
-environment.enter(".venv-test")  # It has `cryptography`.
-
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 SECRET, HANDLE, NAME = (LETTERS[start : start + 8] for start in (0, 8, 16))
@@ -30,6 +28,8 @@ FIELDS = {"User-Agent": f"agent/{SECRET}", "Cookie": f"session={SECRET}", "Refer
 
 
 def run(options):
+    # It has `cryptography`. Programs that import this module enter another environment.
+    environment.enter(".venv-test")
     check_search()
     traces = collector.Collector()
     with outbox.Outbox(

@@ -112,7 +112,7 @@ public final class Encryption {
         // The notification names its app, since the payload is bound to the app's name. Otherwise
         // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
-        return notification.app(app).payload(encrypt(notification.payload(), recipients(client, app, notification.to()), app));
+        return notification.app(app).payload(encrypt(notification.payload(), recipients(client, notification.to(), app), app));
     }
 
     /**
@@ -120,12 +120,13 @@ public final class Encryption {
      * compiles the code. If you call it at the start and then every half an hour, no payload waits
      * for this.
      *
+     * @param to the tag expressions of the recipients
      * @param app the name of the notifications' app; {@code default} if the server sends for one
      * app only
      * @throws NoTrustedDevice if no device of the recipients is trusted
      */
-    public void prepare(Client client, String app, String... to) {
-        prepare(recipients(client, app, List.of(to)), app);
+    public void prepare(Client client, Collection<String> to, String app) {
+        prepare(recipients(client, to, app), app);
     }
 
     void prepare(List<DeviceRecipient> recipients, String app) {
@@ -134,7 +135,7 @@ public final class Encryption {
         });
     }
 
-    private List<DeviceRecipient> recipients(Client client, String app, Collection<String> to) {
+    private List<DeviceRecipient> recipients(Client client, Collection<String> to, String app) {
         List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();

@@ -349,7 +349,7 @@ final class EndToEndTests {
             now[0] = step[0] * minute;
             if (step[0] == 184) {
                 try (Script script = new Script(keys("alice", keys.toArray(new DeviceKey[0])))) {
-                    encryption.prepare(script.client(), "default", Notification.user("alice"));
+                    encryption.prepare(script.client(), List.of(Notification.user("alice")), "default");
                 }
                 known.addAll(encapsulated(encryption, keys));
             }
