@@ -906,12 +906,14 @@ test('each opening of a stream syncs, as the server keeps no changes for a close
  * A fake of a browser's locks: each name has one holder, and other callers wait in their order.
  */
 class FakeLocks {
+  asked = [];
   #held = new Map();
 
   query = async () => {};
 
   request = (name, {signal, steal = false} = {}, work) => new Promise((done, fail) => {
     const waiting = this.#held.get(name) ?? [], entry = {fail, isHolding: false};
+    this.asked.push(name);
     this.#held.set(name, waiting);
     entry.start = () => {
       entry.isHolding = true;
@@ -965,12 +967,15 @@ async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
     }});
     return streamed(response, body);
   };
-  const tabs = await Promise.all(Array.from({length: count}, async () => {
+  const until = async condition => { while (!condition()) await new Promise(next => setTimeout(next, 5)); };
+  const tabs = [];
+  while (tabs.length < count) {
     const push = await clientOf(t, server, {store, deadline: 60}), end = new AbortController(), told = [];
     const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
-    return {push, end, told, ended};
-  }));
-  const until = async condition => { while (!condition()) await new Promise(next => setTimeout(next, 5)); };
+    tabs.push({push, end, told, ended});
+    // The tabs wait for the lock in their order, so the first one opens the stream.
+    await until(() => locks.asked.filter(name => name.endsWith(' events')).length === tabs.length);
+  }
   const send = text => {
     const id = server.post(text);
     streams.at(-1).controller.enqueue(new TextEncoder().encode(`id: ${id}\ndata: {"secureId":"${id}"}\n\n`));
