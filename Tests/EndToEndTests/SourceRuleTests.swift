@@ -72,7 +72,9 @@ import Testing
         ]
         for room in rooms {
             for (name, text) in try Repository.files(under: "Sources/\(room)", ending: ".swift") {
-                let reads = ["Date()", "Date.now", "timeIntervalSinceNow"].contains { text.contains($0) }
+                // `optionalDate()` reads a column.
+                let code = text.replacing(".optionalDate()", with: "")
+                let reads = ["Date()", "Date.now", "timeIntervalSinceNow"].contains { code.contains($0) }
                 #expect(!reads || Self.clockReaders.contains(name), "\(name)")
             }
         }
