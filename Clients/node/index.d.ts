@@ -282,7 +282,7 @@ export class Client {
   call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
 }
 
-/** The codes of docs/errors.md. */
+/** The codes of docs/errors.md. A newer server may have others. */
 export type ProblemCode =
   | 'account-refused' | 'alert-not-allowed' | 'audience-too-large' | 'busy' | 'confirmation-refused' | 'conflict' | 'cross-origin'
   | 'database-unusable' | 'encryption-required' | 'enrolment-refused' | 'forbidden' | 'header-too-large'

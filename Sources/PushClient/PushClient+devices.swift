@@ -89,7 +89,7 @@ extension PushClient {
     ///
     /// The device keeps its session, so it can still fetch, and register again. For a lost phone,
     /// also end its session or set another password, and let backends distrust its end-to-end
-    /// keys: docs/end-to-end.md, "Risks that remain".
+    /// keys: docs/security.md, "A malicious server".
     public func endDevice(_ id: String) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))

@@ -74,6 +74,7 @@ test('the same keys make the same payloads as in Python', () => {
 test('pins follow the histories', () => {
   for (const {name, steps} of vectors.histories) {
     let pins = new Pins();
+    pins.trust('bob', new DeviceKey(vectors.devices.bob.key));
     for (const {account, keys, trusted, changes} of steps) {
       pins = new Pins(JSON.parse(JSON.stringify(pins.values)));
       const checked = pins.check('Alice', account, keys);
@@ -219,6 +220,20 @@ test('a lost device gets nothing, whatever is listed', () => {
   for (const keys of [[tablet.text], [phone.text, tablet.text]]) {
     const {recipients, changes} = pins.check('alice', phone.account, keys);
     assert.deepEqual([recipients.map(({key}) => key.id), changes], [[tablet.key.id], []]);
+  }
+});
+
+test('three lies that no history has', () => {
+  const {phone, tablet, mallory} = vectors.devices, listed = (user, ...keys) => pins => pins.check(user, phone.account, keys);
+  for (const [name, lie, kinds] of [
+    ['half a character', listed('alice', phone.key.replace(phone.account, '\ud800' + 'A'.repeat(21))), ['invalid', 'missing']],
+    ['the user a second time', listed('ALICE', mallory.key), ['missing', 'unapproved']],
+    ['an approval of a lost device', pins => { pins.distrust('alice', phone.id); return listed('alice', phone.key, tablet.key)(pins); }, ['unapproved']],
+  ]) {
+    const pins = new Pins();
+    pins.check('alice', phone.account, [phone.key]);
+    const {recipients, changes} = lie(pins);
+    assert.deepEqual([recipients, changes.map(({kind}) => kind).sort()], [[], kinds], name);
   }
 });
 

@@ -82,8 +82,8 @@ def vectors():
     all_devices = [e2e.DeviceRecipient("alice", device.key) for device in (phone, tablet)] + [e2e.DeviceRecipient("bob", other.key)]
 
     def encrypt(plain, number, app="default", key=sender, now=NOW, devices=all_devices):
-        return Fixed(key)._encrypt(plain.encode(), devices, app, hashlib.sha256(b"message %d" % number).digest()[:16], now,
-                                   hashlib.sha256(b"content %d" % number).digest()[:16])
+        message, content = (hashlib.sha256(b"%s %d" % (purpose, number)).digest()[:16] for purpose in (b"message", b"content"))
+        return Fixed(key, e2e.Pins(), changed=print)._encrypt(plain.encode(), devices, app, message, now, content)
 
     plains = ['"Your test result is in."', '{"room":7,"text":"Überwachung ☂"}', '"' + "x" * 253 + '"', '"' + "x" * 254 + '"',
               '"' + "y" * 5000 + '"', "null"]
@@ -195,6 +195,10 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
     parts = old.split(".")
     mixed = mallory.text + phone.key.id + parts[6]  # The phone's signature of its own key.
     swapped = ".".join([*parts[:4], mallory.text.split(".")[4], *parts[5:]])  # Its agreement key is the server's.
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+    own = e2e._bytes(parts[6])
+    negated = own[:32] + (order - int.from_bytes(own[32:], "big")).to_bytes(32, "big")  # Valid, too: with the negative of s.
+    by_bob = mallory.text + other.key.id + e2e._sign(other.signing, "approve", mallory.key.body)
     stories = {
         "a second device is approved by the first": [[alice, [old]], [alice, [old, new]], [alice, [old, new]]],
         "approvals form a chain within one list": [[alice, [old]], [alice, [laptop.approved(tablet), new, old]]],
@@ -220,10 +224,14 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
         "the keys in another order": [[alice, [old, new]], [alice, [new, old]]],
         "an approval that is another key's own signature": [[alice, [old]], [alice, [old, mixed]]],
         "an approval of zeros": [[alice, [old]], [alice, [old, mallory.text + phone.key.id + "A" * 86]]],
+        "an approval of another user's trusted device": [[alice, [old]], [alice, [old, by_bob]]],
+        "a key that is listed twice, first with a wrong approval": [[alice, [old]], [alice, [old, mixed, mallory.text]]],
+        "another valid signature": [[alice, [old]], [alice, [".".join([*parts[:6], e2e._text(negated), parts[7]])]]],
     }
     histories = []
     for name, steps in stories.items():
         pins, done = e2e.Pins(), []
+        pins.trust("bob", other.key)
         for account, keys in steps:
             recipients, changes = pins.check("alice", account, keys)
             done.append({

@@ -7,6 +7,7 @@ from unittest import mock
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
+import end_to_end_vectors
 from sealpost import Notification, end_to_end as e2e
 
 FOLDER = os.environ.get("SEALPOST_VECTORS") or pathlib.Path(__file__).parents[3] / "docs/evidence/vectors"
@@ -48,6 +49,7 @@ class Vectors(unittest.TestCase):
     def test_pins_follow_the_histories(self):
         for history in VECTORS["histories"]:
             pins = e2e.Pins()
+            pins.trust("bob", e2e.DeviceKey(VECTORS["devices"]["bob"]["key"]))
             for step in history["steps"]:
                 # The stored values are enough.
                 pins = e2e.Pins(json.loads(json.dumps(pins.values)))
@@ -55,6 +57,15 @@ class Vectors(unittest.TestCase):
                 with self.subTest(history["name"]):
                     self.assertEqual(sorted(recipient.key.id for recipient in recipients), step["trusted"])
                     self.assertEqual(sorted([change.kind, change.key or ""] for change in changes), step["changes"])
+
+    def test_the_program_makes_the_vectors(self):
+        def lasting(vectors):
+            """All but the device keys' texts, whose signatures are random."""
+            steps = [step for history in vectors["histories"] for step in history["steps"]]
+            devices = {name: device["id"] for name, device in vectors["devices"].items()}
+            return {**vectors, "devices": devices, "histories": [(len(step["keys"]), step["trusted"], step["changes"]) for step in steps]}
+
+        self.assertEqual(lasting(end_to_end_vectors.vectors()), lasting(VECTORS))
 
     def test_fingerprints(self):
         for device in VECTORS["devices"].values():

@@ -41,7 +41,7 @@ public final class Devices {
      *
      * <p>The device keeps its session, so it can still fetch, and register again. For a lost phone,
      * also end its session or set another password, and let backends distrust its end-to-end keys:
-     * docs/end-to-end.md, "Risks that remain".
+     * docs/security.md, "A malicious server".
      */
     public void endDevice(Device device) throws PushClientException {
         client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());

@@ -13,7 +13,7 @@ public final class Problem extends SealpostException {
 
     /** The status of the answer, or of an element of a batch. */
     public final int status;
-    /** A code of docs/errors.md, such as {@code unknown-user}. */
+    /** A code of docs/errors.md, such as {@link ProblemCode#UNKNOWN_USER}. */
     public final String code;
     /** The cause of this error, as a text for people. */
     public final @Nullable String detail;

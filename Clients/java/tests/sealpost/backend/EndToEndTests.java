@@ -22,6 +22,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 
 /** End-to-end encryption, with docs/evidence/vectors/end-to-end.json. */
 final class EndToEndTests {
@@ -108,9 +109,10 @@ final class EndToEndTests {
         }
     }
 
-    public static void pinsFollowTheHistoriesAlsoAfterEachRestart() {
+    public static void pinsFollowTheHistoriesAlsoAfterEachRestart() throws Exception {
         for (Json history : list(VECTORS, "histories")) {
             Pins pins = new Pins();
+            pins.trust("bob", new DeviceKey(text(VECTORS.get("devices").get("bob"), "key")));
             for (Json step : list(history, "steps")) {
                 pins = new Pins(pins.values(), true);
                 List<String> keys = new ArrayList<>();
@@ -301,6 +303,33 @@ final class EndToEndTests {
         fails(IllegalArgumentException.class, () -> pins.distrust("bob", phone.id()));
         pins.forget("ALICE");
         equal(pins.values(), "{}");
+    }
+
+    /** Lies about keys that no history has. */
+    public static void threeLiesGetNothing() throws Exception {
+        Json phone = VECTORS.get("devices").get("phone");
+        String account = text(phone, "account");
+        String key = text(phone, "key");
+        String tablet = text(VECTORS.get("devices").get("tablet"), "key");
+        String mallory = text(VECTORS.get("devices").get("mallory"), "key");
+        Map<String, Function<Pins, Pins.Checked>> lies = Map.of(
+                "[INVALID, MISSING]", // Half a character.
+                pins -> pins.check("alice", account, List.of(key.replace(account, "\ud800" + "A".repeat(21)))),
+                "[MISSING, UNAPPROVED]", // The user a second time.
+                pins -> pins.check("ALICE", account, List.of(mallory)),
+                "[UNAPPROVED]", // An approval of a lost device.
+                pins -> {
+                    pins.distrust("alice", text(phone, "id"));
+                    return pins.check("alice", account, List.of(key, tablet));
+                });
+        for (Map.Entry<String, Function<Pins, Pins.Checked>> lie : lies.entrySet()) {
+            Pins pins = new Pins();
+            pins.check("alice", account, List.of(key));
+            Pins.Checked checked = lie.getValue().apply(pins);
+            TreeSet<String> kinds = new TreeSet<>();
+            for (KeyChange change : checked.changes) kinds.add(change.kind.name());
+            equal(checked.recipients.size() + kinds.toString(), 0 + lie.getKey());
+        }
     }
 
     public static void malformedPinsAreRefused() throws Exception {

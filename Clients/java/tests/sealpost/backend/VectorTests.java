@@ -4,6 +4,7 @@ import static sealpost.backend.Tests.equal;
 import static sealpost.backend.Tests.fails;
 import static sealpost.backend.Tests.that;
 
+import java.lang.reflect.Field;
 import java.net.http.HttpHeaders;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -12,8 +13,11 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /** The vectors of docs/evidence/vectors, with which every client is tested. */
 final class VectorTests {
@@ -95,6 +99,16 @@ final class VectorTests {
             equal(verdict(one, pinned()), OF_CALLS.contains(signed) ? "accepted" : signed, text(one, "name"));
         }
         that(count > 20, count + " cases");
+    }
+
+    public static void theCodesAreThoseOfTheDocumentation() throws Exception {
+        Map<String, Object> codes = new TreeMap<>();
+        for (Field field : ProblemCode.class.getFields()) codes.put(field.getName(), field.get(null));
+        Map<String, Object> documented = new TreeMap<>();
+        String page = Files.readString(Path.of(System.getenv("SEALPOST_VECTORS"), "../../errors.md"));
+        Pattern.compile("(?m)^## `([a-z-]+)`").matcher(page).results().map(found -> found.group(1))
+                .forEach(code -> documented.put(code.toUpperCase(Locale.ROOT).replace('-', '_'), code));
+        equal(codes, documented);
     }
 
     public static void retryAfterIsReadAsInTheVectors() throws Exception {
