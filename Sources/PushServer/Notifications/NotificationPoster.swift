@@ -53,8 +53,8 @@ struct NotificationPoster: Sendable {
         throw Self.noFreeID
     }
 
-    /// Draws an id that is most likely free and is not in `taken`. Two ids of the same `moment` are
-    /// close to each other.
+    /// Draws an id that is most likely free and is not in `taken`. Two ids of the same `moment`
+    /// are close to each other.
     func drawID(at moment: Date, attempt: Int, besides taken: Set<NotificationID> = []) -> NotificationID {
         var attempts = 0
         while true {
