@@ -23,7 +23,7 @@
  */
 export const ADVICE = {
   offline: 'There is no connection. What you see may be out of date.',
-  captivePortal: 'This network wants something of you first. Open its sign-in page, then try again.',
+  captivePortal: 'This network wants you to sign in first. Open its page, then try again.',
   interference: 'Something on this network changes our answers. Try another network.',
   update: 'This app needs an update, or this network changes our answers. Try another network first.',
   clock: 'The clock of this device is wrong. Set it, then try again.',

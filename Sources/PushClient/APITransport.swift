@@ -206,16 +206,9 @@ final class APITransport: Sendable {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }
             return (answer, response.isChallenge)
-        } catch is UntrustedKey {
-            throw PushClientError.interference(
-                Interference(
-                    kind: .untrustedKey,
-                    expected: "a pinned key",
-                    seen: "another certificate",
-                    status: 0,
-                    path: request.path
-                )
-            )
+        } catch {
+            guard let found = NetworkFailure.refusedCertificate(error, path: request.path) else { throw error }
+            throw PushClientError.interference(found)
         }
     }
 

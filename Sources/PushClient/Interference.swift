@@ -17,7 +17,7 @@ public struct Interference: Error, Sendable, Hashable {
         /// another request.
         case insufficientCoverage
         /// The signature is valid, but its time is too far from the device's time: one of the two
-        /// clocks is wrong.
+        /// clocks is wrong. Or the server's certificate is not valid at the device's time.
         case wrongClock
         /// The answer is for another account than the client's: somebody between client and server
         /// has sent the request with other credentials.
@@ -34,7 +34,8 @@ public struct Interference: Error, Sendable, Hashable {
         case wrongID
         /// The answer is a 304, but the request had no validator, or a different one.
         case unexpectedNotModified
-        /// The server's TLS certificates have none of the pinned keys.
+        /// The system does not trust the server's TLS certificate, or the certificate's chain has
+        /// none of the pinned keys.
         case untrustedKey
     }
 

@@ -5,11 +5,11 @@ public import PushAPI
 ///
 /// ``PushClient/Advice`` says what to tell the user.
 public enum PushClientError: Error, Sendable, Hashable {
-    /// There was no answer: no connection, a refused certificate, an end inside the answer's head,
-    /// or no answer in time, which has the code `timedOut`.
+    /// There was no answer: no connection, an end inside the answer's head, or no answer in time,
+    /// which has the code `timedOut`.
     case offline(URLError.Code)
     /// The answer is not the server's own answer to this request: somebody between client and
-    /// server has invented, changed or replayed it.
+    /// server has invented, changed or replayed it. Or the server's certificate was refused.
     case interference(Interference)
     /// The server's own refusal.
     case problem(Problem)

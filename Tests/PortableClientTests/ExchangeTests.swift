@@ -59,6 +59,24 @@ import Testing
         #expect(await interference { try await client.notification(7) }?.kind == kind)
     }
 
+    @Test(arguments: [
+        (URLError.serverCertificateUntrusted, Interference.Kind.untrustedKey, PushClient.Advice.pin),
+        (.serverCertificateHasUnknownRoot, .untrustedKey, .pin),
+        (.serverCertificateHasBadDate, .wrongClock, .clock), (.serverCertificateNotYetValid, .wrongClock, .clock),
+    ])
+    func aRefusedCertificateIsAnInterference(
+        code: URLError.Code,
+        kind: Interference.Kind,
+        advice: PushClient.Advice
+    ) async throws {
+        let client = Self.client { _ in throw URLError(code) }
+        let found = try #require(await interference { try await client.notification(7) })
+        #expect(found.kind == kind)
+        #expect(found.status == 0)
+        #expect(PushClient.Advice(for: PushClientError.interference(found)) == advice)
+        #expect(try await client.sync().failure?.advice == advice)
+    }
+
     @Test func aCallEndsAtItsDeadlineWhateverTheHTTPClientDoes() async {
         let hung = Locked<[CheckedContinuation<Void, Never>]>([])
         let client = Self.client(deadline: .milliseconds(50)) { request in

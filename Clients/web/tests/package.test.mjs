@@ -44,6 +44,16 @@ test('an app imports the package by its name', t => {
   assert.equal(execFileSync(process.execPath, ['app.mjs'], {cwd: folder, encoding: 'utf8'}), 'function 7\n');
 });
 
+test('the advice has the names and texts of the Swift client', async () => {
+  const {ADVICE} = await import('../sealpost.js'), swift = read('../../Sources/PushClient/Errors/Advice.swift');
+  const wanted = Object.fromEntries([...swift.matchAll(/case \.(\w+): "(.*)"/g)].map(([, name, text]) => [name, text]));
+  // A browser sees no certificate, and only a browser has a push service.
+  assert.deepEqual([...Object.keys(ADVICE), 'pin'].sort(), [...Object.keys(wanted), 'pushService'].sort());
+  // These texts name the browser, or the certificate.
+  for (const name of ['clock', 'storage', 'unavailable', 'pin']) delete wanted[name];
+  for (const [name, text] of Object.entries(wanted)) assert.equal(ADVICE[name], text);
+});
+
 test('the types have the members of the modules, no more and no fewer', async () => {
   const module = await import('../sealpost.js'), types = read('sealpost.d.ts');
   const body = types.slice(types.indexOf('export class PushClient {'), types.indexOf('/** Whether this page can'));

@@ -35,6 +35,22 @@ enum NetworkFailure {
         return error.code == .cancelled ? CancellationError() : PushClientError.offline(error.code)
     }
 
+    /// Returns the interference for a certificate of the server that the system or the app has
+    /// refused, and `nil` for other errors.
+    static func refusedCertificate(_ error: any Error, path: String) -> Interference? {
+        let (kind, expected, seen): (Interference.Kind, String, String)
+        switch self.urlError(error) {
+        case is UntrustedKey:
+            (kind, expected, seen) = (.untrustedKey, "a pinned key", "another certificate")
+        case URLError.serverCertificateUntrusted, URLError.serverCertificateHasUnknownRoot:
+            (kind, expected, seen) = (.untrustedKey, "a trusted certificate", "another certificate")
+        case URLError.serverCertificateHasBadDate, URLError.serverCertificateNotYetValid:
+            (kind, expected, seen) = (.wrongClock, "a certificate of now", "an expired or future certificate")
+        default: return nil
+        }
+        return Interference(kind: kind, expected: expected, seen: seen, status: 0, path: path)
+    }
+
     /// Whether an answer ended early because this device lost its network: a change from Wi-Fi to
     /// mobile, or a connection that the system closed. Such an end is not an interference.
     static func isOwn(_ error: URLError) -> Bool {

@@ -95,7 +95,9 @@ extension PushClient {
     /// cancelled or the account is signed out.
     ///
     /// Changes by this client arrive immediately. For changes by another process, the client lists
-    /// one folder after each interval. To save energy, the system may extend the interval by half.
+    /// one folder after each interval, and opens no file. It does not use file-system events: they
+    /// need an open folder, which a sign-out may remove, and Dispatch lacks them on Linux. To save
+    /// energy, the system may extend the interval by half.
     /// A suspended process gets no changes. It holds no lock, so other processes do not wait for
     /// it.
     ///

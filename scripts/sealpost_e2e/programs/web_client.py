@@ -775,7 +775,7 @@ def look(browser, site):
             site.page.isUp = True
             visitor.do("open", "has Up to date")
             site.interpose(["nginx-portal.conf"], "")
-            visitor.do("click Check now", "has This network wants something of you first.", "judge portal")
+            visitor.do("click Check now", "has This network wants you to sign in first.", "judge portal")
             site.direct()
             visitor.do("click Sign out", "has Password", "close")
             least = min(least, visitor.least)

@@ -103,7 +103,7 @@ final class Api {
             if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the call was interrupted", interrupted);
         }
         try {
             if (refused.equals(replaced)) return replacement;

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import java.util.concurrent.TimeoutException;
+
 /** The time at which a call fails, whatever the call is waiting for. */
 final class Deadline {
     private final long end;
@@ -16,6 +18,7 @@ final class Deadline {
     }
 
     static PushClientException passed() {
-        return PushClientException.of(PushClientException.Reason.DEADLINE, "the answer did not come within the deadline", null);
+        String message = "the answer did not come within the deadline";
+        return PushClientException.of(PushClientException.Reason.OFFLINE, message, new TimeoutException(message));
     }
 }

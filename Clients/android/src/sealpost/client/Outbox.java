@@ -97,7 +97,7 @@ public final class Outbox {
                     }
                 }
                 if (tasks.size() >= MAXIMUM_TASKS) {
-                    throw PushClientException.of(PushClientException.Reason.STORAGE, "the outbox is full", null);
+                    throw PushClientException.of(PushClientException.Reason.OUTBOX_FULL, "the outbox is full", null);
                 }
                 tasks.add(payload == null
                         ? task

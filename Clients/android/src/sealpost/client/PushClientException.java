@@ -2,43 +2,26 @@ package sealpost.client;
 
 import androidx.annotation.Nullable;
 
-/** The reason why a call failed, grouped by the app's reaction. */
+/** The reason why a call failed. {@link #advice} says what to tell the user. */
 public final class PushClientException extends Exception {
     private static final long serialVersionUID = 1;
 
-    /** The reason, with the app's reaction. */
     public enum Reason {
         /**
-         * There is no network, or the server cannot be reached: show the cached state with its
-         * date.
+         * There was no answer: the server cannot be reached, or did not answer within the deadline.
+         * After the deadline, the cause is a {@link java.util.concurrent.TimeoutException}.
          */
         OFFLINE,
-        /** The answer did not arrive within the deadline: do the same as for {@link #OFFLINE}. */
-        DEADLINE,
         /**
-         * Something between device and server answers in place of the server: do the same as for
-         * {@link #OFFLINE}, and tell the user.
+         * The answer or the certificate is not the server's own; {@link #interference} says which
+         * check it failed.
          */
         INTERFERENCE,
-        /**
-         * A network seems to want a sign-in first: open its page. The answer is not the server's, and
-         * its status is one that captive portals use.
-         */
-        CAPTIVE_PORTAL,
-        /** A proxy demands credentials (407): the network's settings need them. */
-        PROXY,
-        /** The device's clock is wrong, or the server's certificate has expired: ask the user to set the clock. */
-        WRONG_CLOCK,
-        /** The certificate does not belong to the server: another network may help. */
-        UNTRUSTED,
         /** The password or the token is no longer valid: sign in again. */
         UNAUTHORIZED,
         /** This client has signed out: create a new client to sign in again. */
         SIGNED_OUT,
-        /**
-         * The server refuses for now, or a proxy before the server cannot reach it: wait for
-         * {@link #retryAfterSeconds}.
-         */
+        /** The server refuses for now: wait for {@link #retryAfterSeconds}. */
         BUSY,
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
@@ -50,8 +33,11 @@ public final class PushClientException extends Exception {
         /** This call needs a registration of this device: call {@link PushClient#register} first. */
         NOT_REGISTERED,
         /**
-         * The store cannot be read or written, for example because the disk is full.
+         * Too many tasks wait in the {@link Outbox}, as after a long time without a network. The
+         * outbox did not accept the new task.
          */
+        OUTBOX_FULL,
+        /** The store cannot be read or written, for example because the disk is full. */
         STORAGE
     }
 
@@ -81,33 +67,7 @@ public final class PushClientException extends Exception {
 
     /** A failure because of an answer that is not the server's. */
     public static PushClientException of(Interference interference) {
-        return new PushClientException(reason(interference), interference.toString(), null, interference, null, -1);
-    }
-
-    private static Reason reason(Interference interference) {
-        switch (interference.kind()) {
-            case WRONG_CLOCK:
-                return Reason.WRONG_CLOCK;
-            case UNTRUSTED_KEY:
-                return Reason.UNTRUSTED;
-            case REDIRECT:
-                return Reason.CAPTIVE_PORTAL;
-            case MISSING_ECHO:
-                return reason(interference.status());
-            default:
-                return Reason.INTERFERENCE;
-        }
-    }
-
-    /**
-     * The reason for an answer without an echo, by its status. During an outage of the server its
-     * load balancers answer.
-     */
-    private static Reason reason(int status) {
-        boolean isPortal = status >= 200 && status < 400 || status == 401 || status == 403 || status == 511;
-        if (isPortal) return Reason.CAPTIVE_PORTAL;
-        if (status == 407) return Reason.PROXY;
-        return status >= 500 || status == 429 || status == 421 || status == 408 ? Reason.BUSY : Reason.INTERFERENCE;
+        return new PushClientException(Reason.INTERFERENCE, interference.toString(), null, interference, null, -1);
     }
 
     /**
@@ -140,6 +100,30 @@ public final class PushClientException extends Exception {
         return reason;
     }
 
+    /** What to tell the user. */
+    public Advice advice() {
+        switch (reason) {
+            case INTERFERENCE:
+                return interference == null ? Advice.INTERFERENCE : Advice.of(interference);
+            case UNAUTHORIZED:
+            case SIGNED_OUT:
+                return Advice.SIGN_IN;
+            case BUSY:
+                return Advice.WAIT;
+            case PROBLEM:
+                return Advice.REFUSED;
+            case KEY_REPLACED:
+                return Advice.KEY_REPLACED;
+            case NOT_REGISTERED:
+                return Advice.APP;
+            case STORAGE:
+                return Advice.STORAGE;
+            default:
+                // The outbox is full because the device was offline for long.
+                return Advice.OFFLINE;
+        }
+    }
+
     /**
      * The check that the answer failed; null if there was no answer, or it was the server's own.
      */
@@ -162,19 +146,7 @@ public final class PushClientException extends Exception {
      * the answer was not the server's own.
      */
     boolean allowsCached() {
-        switch (reason) {
-            case OFFLINE:
-            case DEADLINE:
-            case INTERFERENCE:
-            case CAPTIVE_PORTAL:
-            case PROXY:
-            case WRONG_CLOCK:
-            case UNTRUSTED:
-            case BUSY:
-                return true;
-            default:
-                return false;
-        }
+        return reason == Reason.OFFLINE || reason == Reason.INTERFERENCE || reason == Reason.BUSY;
     }
 
     boolean isGone() {

@@ -45,14 +45,14 @@ final class Threads {
             return task.get(millis, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException full) {
             throw PushClientException.of(
-                    PushClientException.Reason.DEADLINE, MAXIMUM + " earlier requests hang; try again later", full);
+                    PushClientException.Reason.OFFLINE, MAXIMUM + " earlier requests hang; try again later", full);
         } catch (TimeoutException late) {
             cancellation.run();
             throw Deadline.passed();
         } catch (InterruptedException interrupted) {
             cancellation.run();
             Thread.currentThread().interrupt();
-            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the call was interrupted", interrupted);
         }
     }
 }

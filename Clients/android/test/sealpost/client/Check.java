@@ -4,6 +4,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Objects;
+import java.util.concurrent.TimeoutException;
 
 /** Runs tests: each public static method of a class that has no parameters. Expectations throw. */
 final class Check {
@@ -29,6 +30,12 @@ final class Check {
             return error;
         }
         throw new AssertionError("nothing was thrown, and " + reason + " was expected");
+    }
+
+    /** The call has ended at its deadline. */
+    static void isLate(PushClientException error) {
+        equal(error.reason(), PushClientException.Reason.OFFLINE, "the reason of " + error.getMessage());
+        that(error.getCause() instanceof TimeoutException, "the cause is " + error.getCause());
     }
 
     /** Runs the tests whose name contains {@code SEALPOST_ONLY}; prints those that fail, and returns their number. */

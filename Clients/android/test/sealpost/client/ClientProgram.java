@@ -12,6 +12,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
@@ -94,7 +95,7 @@ public final class ClientProgram {
         try {
             return call(client(command), command.get("call").string(), command);
         } catch (PushClientException error) {
-            Json outcome = Json.object().with("reason", Json.of(error.reason().name()));
+            Json outcome = Json.object().with("reason", Json.of(name(error)));
             if (error.interference() != null) outcome = outcome.with("kind", Json.of(error.interference().kind().label()));
             return outcome.with("message", Json.of(String.valueOf(error.getMessage())));
         }
@@ -164,10 +165,15 @@ public final class ClientProgram {
         }
     }
 
+    /** The reason; a late answer is distinguished, because no interference may cause one. */
+    private static String name(PushClientException error) {
+        return error.getCause() instanceof TimeoutException ? "DEADLINE" : error.reason().name();
+    }
+
     private static Json fetched(Json outcome, Fetched<?> fetched) {
         if (fetched.isFresh()) return outcome;
         PushClientException failure = fetched.failure();
-        Json cached = outcome.with("cached", Json.of(failure.reason().name()));
+        Json cached = outcome.with("cached", Json.of(name(failure)));
         return failure.interference() == null ? cached : cached.with("kind", Json.of(failure.interference().kind().label()));
     }
 }

@@ -81,7 +81,7 @@ public final class ClientTests {
             ahead[0] = 100L * 366 * 86_400_000;
             Check.equal(client.cachedInbox().notifications().size(), 0, "a century later");
             server.isNonceUnknown = true;
-            Check.equal(client.sync().failure().reason(), PushClientException.Reason.WRONG_CLOCK, "what is wrong");
+            Check.equal(client.sync().failure().advice(), Advice.CLOCK, "what is wrong");
             ahead[0] = 0;
             Check.equal(client.cachedInbox().notifications().size(), 1, "put right");
         });
@@ -361,7 +361,7 @@ public final class ClientTests {
             Options options = server.options().deadlineMillis(100);
             PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
             // There are more calls than the pool has threads.
-            for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushClientException.Reason.DEADLINE);
+            for (int count = 0; count < 6; count++) Check.isLate(Check.fails(() -> client.notification(1), PushClientException.Reason.OFFLINE));
             options.deadlineMillis(120_000);
             Check.that(client.sync().isFresh(), "the next one answers");
         });
@@ -379,7 +379,7 @@ public final class ClientTests {
             });
             PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
             Fetched<Inbox> first = client.sync();
-            Check.equal(first.failure().reason(), PushClientException.Reason.DEADLINE, "the reason");
+            Check.isLate(first.failure());
             Check.equal(first.value().notifications().size(), 4, "the inbox has two pages");
             server.log.clear();
             Check.that(client.sync().isFresh(), "fresh");
@@ -973,6 +973,16 @@ public final class ClientTests {
         });
     }
 
+    public static void aFullOutboxRefusesTheNextTask() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            for (int id = 1; id <= 500; id++) client.outbox().dismiss(id);
+            PushClientException error = Check.fails(() -> client.outbox().dismiss(501), PushClientException.Reason.OUTBOX_FULL);
+            Check.that(!error.allowsCached(), "the app must know");
+            Check.equal(client.outbox().count(), 500, "the tasks");
+        });
+    }
+
     public static void aFullDiskShowsNewNotificationsFromMemory() throws Exception {
         with((server, folder) -> {
             long first = server.add("first");
@@ -1330,7 +1340,7 @@ public final class ClientTests {
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).deadlineMillis(500);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             long start = System.nanoTime();
-            Check.fails(() -> client.notification(7), PushClientException.Reason.DEADLINE);
+            Check.isLate(Check.fails(() -> client.notification(7), PushClientException.Reason.OFFLINE));
             Check.that(System.nanoTime() - start < 5_000_000_000L, "half a second, with room for a busy machine");
         }
     }
@@ -1359,7 +1369,8 @@ public final class ClientTests {
             // The client's limit would allow the whole body.
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).answerLimit(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
-            PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.CAPTIVE_PORTAL);
+            PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.INTERFERENCE);
+            Check.equal(error.advice(), Advice.CAPTIVE_PORTAL, "the advice");
             Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");
             Check.that(sent[0] < 32 << 20, "a portal's 64 MiB are not read: " + sent[0]);
         }
@@ -1523,12 +1534,12 @@ public final class ClientTests {
             own.init(keys(folder), "secret".toCharArray());
             SSLContext context = SSLContext.getInstance("TLS");
             context.init(own.getKeyManagers(), null, null);
-            Map<CertificateException, PushClientException.Reason> wanted = new HashMap<>();
-            wanted.put(new CertificateExpiredException("ended"), PushClientException.Reason.WRONG_CLOCK);
-            wanted.put(new CertificateNotYetValidException("future"), PushClientException.Reason.WRONG_CLOCK);
-            wanted.put(new CertificateException("strange"), PushClientException.Reason.UNTRUSTED);
+            Map<CertificateException, Advice> wanted = new HashMap<>();
+            wanted.put(new CertificateExpiredException("ended"), Advice.CLOCK);
+            wanted.put(new CertificateNotYetValidException("future"), Advice.CLOCK);
+            wanted.put(new CertificateException("strange"), Advice.PIN);
             ExecutorService thread = Executors.newSingleThreadExecutor();
-            for (Map.Entry<CertificateException, PushClientException.Reason> entry : wanted.entrySet()) {
+            for (Map.Entry<CertificateException, Advice> entry : wanted.entrySet()) {
                 SSLServerSocket server = (SSLServerSocket) context.getServerSocketFactory().createServerSocket(0, 10, InetAddress.getByName("127.0.0.1"));
                 Future<?> ended = thread.submit(() -> {
                     try (SSLSocket socket = (SSLSocket) server.accept()) {
@@ -1553,7 +1564,9 @@ public final class ClientTests {
                 };
                 Options options = new Options("https://127.0.0.1:" + server.getLocalPort(), Signatures.unsigned()).trustManager(refusing);
                 PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
-                Check.equal(client.sync().failure().reason(), entry.getValue(), entry.getKey().getMessage());
+                PushClientException failure = client.sync().failure();
+                Check.equal(failure.reason(), PushClientException.Reason.INTERFERENCE, "the reason");
+                Check.equal(failure.advice(), entry.getValue(), entry.getKey().getMessage());
                 ended.get();
                 server.close();
             }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,21 +21,53 @@ public final class NetworkTests {
     }
 
     public static void anAnswerWithoutAnEchoIsJudgedByItsStatus() throws Exception {
-        Map<PushClientException.Reason, int[]> wanted = new TreeMap<>();
-        wanted.put(PushClientException.Reason.BUSY, new int[] {408, 421, 429, 500, 502, 503, 504, 599});
-        wanted.put(PushClientException.Reason.CAPTIVE_PORTAL, new int[] {200, 206, 302, 307, 401, 403, 511});
-        wanted.put(PushClientException.Reason.PROXY, new int[] {407});
-        wanted.put(PushClientException.Reason.INTERFERENCE, new int[] {400, 404, 405, 410, 418, 499});
-        for (Map.Entry<PushClientException.Reason, int[]> entry : wanted.entrySet()) {
+        Map<Advice, int[]> wanted = new TreeMap<>();
+        wanted.put(Advice.WAIT, new int[] {408, 421, 429, 500, 502, 503, 504, 599});
+        wanted.put(Advice.CAPTIVE_PORTAL, new int[] {200, 206, 302, 307, 401, 403, 511});
+        wanted.put(Advice.PROXY, new int[] {407});
+        wanted.put(Advice.INTERFERENCE, new int[] {400, 404, 405, 410, 418, 499});
+        for (Map.Entry<Advice, int[]> entry : wanted.entrySet()) {
             for (int status : entry.getValue()) {
                 String answer = "HTTP/1.1 " + status + " X\r\nContent-Length: 6\r\n\r\n<html>";
                 try (RawServer server = new RawServer(head -> answer);
                         TestFolder folder = new TestFolder()) {
-                    PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), entry.getKey());
+                    PushClientException error =
+                            Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.INTERFERENCE);
+                    Check.equal(error.advice(), entry.getKey(), "the advice for " + status);
                     Check.equal(error.interference().status(), status, "the status");
-                    Check.equal(unsigned(server, folder).sync().failure().reason(), entry.getKey(), "the cache is shown");
+                    Check.equal(unsigned(server, folder).sync().failure().advice(), entry.getKey(), "the cache is shown");
                 }
             }
+        }
+    }
+
+    /** The labels, kinds and texts are those of the Swift client, but for its `unavailable`. */
+    public static void theAdviceIsThatOfTheSwiftClient() throws Exception {
+        String swift = new String(
+                java.nio.file.Files.readAllBytes(java.nio.file.Paths.get(
+                        System.getProperty("sealpost.root"), "Sources/PushClient/Errors/Advice.swift")),
+                java.nio.charset.StandardCharsets.UTF_8);
+        for (Advice advice : Advice.values()) {
+            Check.that(swift.contains("case ." + advice.label() + ": \"" + advice.text() + "\""), "the text of " + advice.label());
+        }
+        for (Interference.Kind kind : Interference.Kind.values()) {
+            PushClientException error = PushClientException.of(new Interference(kind, "a", null, 200, "/"));
+            Check.equal(error.reason(), PushClientException.Reason.INTERFERENCE, "the reason of " + kind);
+            Check.that(error.allowsCached(), "the cache is shown: " + kind);
+        }
+        Map<PushClientException.Reason, Advice> wanted = new EnumMap<>(PushClientException.Reason.class);
+        wanted.put(PushClientException.Reason.OFFLINE, Advice.OFFLINE);
+        wanted.put(PushClientException.Reason.INTERFERENCE, Advice.INTERFERENCE);
+        wanted.put(PushClientException.Reason.UNAUTHORIZED, Advice.SIGN_IN);
+        wanted.put(PushClientException.Reason.SIGNED_OUT, Advice.SIGN_IN);
+        wanted.put(PushClientException.Reason.BUSY, Advice.WAIT);
+        wanted.put(PushClientException.Reason.PROBLEM, Advice.REFUSED);
+        wanted.put(PushClientException.Reason.KEY_REPLACED, Advice.KEY_REPLACED);
+        wanted.put(PushClientException.Reason.NOT_REGISTERED, Advice.APP);
+        wanted.put(PushClientException.Reason.OUTBOX_FULL, Advice.OFFLINE);
+        wanted.put(PushClientException.Reason.STORAGE, Advice.STORAGE);
+        for (PushClientException.Reason reason : PushClientException.Reason.values()) {
+            Check.equal(PushClientException.of(reason, "x", null).advice(), wanted.get(reason), "the advice for " + reason);
         }
     }
 
@@ -106,7 +139,7 @@ public final class NetworkTests {
         for (String answer : new String[] {"200 OK\r\n\r\n<html>", "302 Found\r\nLocation: http://portal.example/\r\n\r\n"}) {
             try (RawServer server = new RawServer(head -> "HTTP/1.0 " + answer);
                     TestFolder folder = new TestFolder()) {
-                Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.CAPTIVE_PORTAL);
+                Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.INTERFERENCE);
             }
         }
     }
@@ -152,7 +185,7 @@ public final class NetworkTests {
             });
             try {
                 PushClient client = new PushClient(hung, ALICE, folder.store());
-                for (int count = 0; count < 20; count++) Check.equal(client.sync().failure().reason(), PushClientException.Reason.DEADLINE, "why");
+                for (int count = 0; count < 20; count++) Check.isLate(client.sync().failure());
                 Check.that(server.client(other.store()).sync().isFresh(), "another client");
             } finally {
                 isOver.countDown();

@@ -78,11 +78,9 @@ public final class MessagesActivity extends Activity {
                     giveKeys();
                     return;
                 }
-                boolean isSignedOut = error.reason() == PushClientException.Reason.UNAUTHORIZED
-                        || error.reason() == PushClientException.Reason.SIGNED_OUT;
                 onScreen(() -> {
-                    if (isSignedOut) showSignIn();
-                    else tell(String.valueOf(error.getMessage()));
+                    if (error.advice() == Advice.SIGN_IN) showSignIn();
+                    else tell(error.advice().text());
                 });
             }
         });
