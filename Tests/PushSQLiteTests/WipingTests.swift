@@ -110,9 +110,8 @@ import Testing
         for number in (first + 1)...file.pageCount {
             let position = (number - 1) * file.pageSize
             #expect(pread(descriptor, &page, page.count, position) == page.count)
-            guard let room = DatabaseFile.room(in: page, isFirst: false), room.count > self.planted.count else {
-                continue
-            }
+            let room = page.withUnsafeBytes { DatabaseFile.room(in: $0, isFirst: false) }
+            guard let room, room.count > self.planted.count else { continue }
             let bytes = Array(self.planted)
             #expect(pwrite(descriptor, bytes, bytes.count, position + room.lowerBound) == bytes.count)
             return

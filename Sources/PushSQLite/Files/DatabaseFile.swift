@@ -10,6 +10,8 @@ struct DatabaseFile {
     static let maximumPages = 1 << 25
 
     private static let headerLength = 100
+    /// The maximum number of neighbouring pages that one call reads.
+    private static let maximumRun = 32
     /// The position of the bytes that SQLite locks. The page that contains them has no other use.
     private static let lockPosition = 1 << 30
 
@@ -41,27 +43,41 @@ struct DatabaseFile {
     }
 
     /// Overwrites the unallocated space of the b-tree pages in `pages` with zeroes. Returns
-    /// whether any of these bytes was not zero before.
+    /// whether any of these bytes was not zero before. `pages` must be sorted.
     ///
     /// Throws `StoreError.broken` if the disk fails.
     func wipe(_ pages: [Int]) throws(StoreError) -> Bool {
         var isChanged = false
         let zeroes = [UInt8](repeating: 0, count: self.pageSize)
-        var page = zeroes
-        for number in pages where (1...self.pageCount).contains(number) && !self.isPointerMap(number) {
-            let position = (number - 1) * self.pageSize
-            guard pread(self.descriptor, &page, page.count, position) == page.count else { throw PageWiper.failure() }
-            guard let room = Self.room(in: page, isFirst: number == 1) else { continue }
-            // The bytes are compared by the C library. Without optimisation, a loop in Swift would
-            // be slow, and the tests open many databases.
-            let isZero = page[room].withUnsafeBytes { room in
-                room.baseAddress.map { memcmp($0, zeroes, room.count) == 0 } ?? true
+        let pages = pages.filter { (1...self.pageCount).contains($0) && !self.isPointerMap($0) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.maximumRun * self.pageSize, alignment: 16)
+        defer { buffer.deallocate() }
+        var next = 0
+        while next < pages.count {
+            let first = pages[next]
+            var count = 1
+            while count < Self.maximumRun, next + count < pages.count, pages[next + count] == first + count {
+                count += 1
             }
-            if isZero { continue }
-            guard pwrite(self.descriptor, zeroes, room.count, position + room.lowerBound) == room.count else {
+            next += count
+            let length = count * self.pageSize
+            guard pread(self.descriptor, buffer.baseAddress, length, (first - 1) * self.pageSize) == length else {
                 throw PageWiper.failure()
             }
-            isChanged = true
+            for number in first..<first + count {
+                let start = (number - first) * self.pageSize
+                let page = UnsafeRawBufferPointer(rebasing: buffer[start..<start + self.pageSize])
+                // The bytes are compared by the C library. Without optimisation, a loop in Swift
+                // would be slow, and the tests open many databases.
+                guard let room = Self.room(in: page, isFirst: number == 1), let bytes = page.baseAddress,
+                    memcmp(bytes + room.lowerBound, zeroes, room.count) != 0
+                else { continue }
+                let position = (number - 1) * self.pageSize + room.lowerBound
+                guard pwrite(self.descriptor, zeroes, room.count, position) == room.count else {
+                    throw PageWiper.failure()
+                }
+                isChanged = true
+            }
         }
         return isChanged
     }
@@ -77,7 +93,7 @@ struct DatabaseFile {
 
     /// The unallocated space of a page with cells (section 1.6 of the file format); `nil` for a
     /// page of another kind.
-    static func room(in page: [UInt8], isFirst: Bool) -> Range<Int>? {
+    static func room(in page: UnsafeRawBufferPointer, isFirst: Bool) -> Range<Int>? {
         // The first page begins with the header of the file.
         let header = isFirst ? Self.headerLength : 0
         let pointers: Int
