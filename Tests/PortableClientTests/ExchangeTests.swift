@@ -74,7 +74,6 @@ import Testing
         #expect(found.kind == kind)
         #expect(found.status == 0)
         #expect(PushClient.Advice(for: PushClientError.interference(found)) == advice)
-        #expect(try await client.sync().failure?.advice == advice)
     }
 
     @Test func aCallEndsAtItsDeadlineWhateverTheHTTPClientDoes() async {
