@@ -28,14 +28,14 @@ package struct DirectRow: ~Copyable {
         switch sqlite3_step(self.statement) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let code:
-            throw DatabaseError(of: sqlite3_db_handle(self.statement), code)
+        case let code: throw DatabaseError(of: sqlite3_db_handle(self.statement), code)
         }
     }
 
     /// The number of the column with a name; `nil` if there is none.
     package func position(named name: String) -> Int32? {
-        (0..<sqlite3_column_count(self.statement)).first { strcmp(sqlite3_column_name(self.statement, $0), name) == 0 }
+        let columns = 0..<sqlite3_column_count(self.statement)
+        return name.withCString { name in columns.first { strcmp(sqlite3_column_name(self.statement, $0), name) == 0 } }
     }
 
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(self.statement, column) }

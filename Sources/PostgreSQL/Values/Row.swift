@@ -9,10 +9,11 @@ package struct Row: Sendable {
 
     /// The number of the column with a name.
     package func position(of name: String) throws(DatabaseError) -> Int32 {
-        for column in 0..<Int32(self.rows.columns) where strcmp(PQfname(self.rows.result, column), name) == 0 {
-            return column
+        let found = name.withCString { name in
+            (0..<Int32(self.rows.columns)).first { strcmp(PQfname(self.rows.result, $0), name) == 0 }
         }
-        throw .noColumn(name)
+        guard let found else { throw .noColumn(name) }
+        return found
     }
 
     /// Whether the column is null; also `true` if there is no such column.
