@@ -17,7 +17,7 @@ payload over an authenticated connection.
 `fetch`, `send`, `register`, `manage`, `view` and `metrics` limit a token. With TLS client certificates, or a proxy that signs users in, requests need no credentials.
 
 **JSON.** Answers have member names in PascalCase; in requests the server compares names without case. It ignores unknown
-members, and treats `null` like a missing member. JSON may be nested at most 64 levels deep.
+members, and treats `null` like a missing member. JSON in requests may be nested at most 62 levels deep.
 
 **Strict handling.** With `Prefer: handling=strict` (RFC 7240) the server refuses a request with an unknown member or query
 parameter before it has any effect: 400 `unknown-member` or `unknown-parameter`, whose `detail` names it. The answers then have

@@ -3,9 +3,9 @@ internal import Bytes
 extension JSONValue {
     /// Reads one JSON text in UTF-8, exactly as RFC 8259 defines it.
     ///
-    /// Throws if the text is not JSON, or if it has more than 64 nested levels.
-    public init(reading bytes: some Collection<UInt8>) throws(JSONSyntaxError) {
-        var reader = JSONReader(bytes: Array(bytes))
+    /// Throws if the text is not JSON, or if it has more than `maximumDepth` nested levels.
+    public init(reading bytes: some Collection<UInt8>, maximumDepth: Int = 64) throws(JSONSyntaxError) {
+        var reader = JSONReader(bytes: Array(bytes), maximumDepth: maximumDepth)
         self = try reader.readText()
     }
 }
@@ -24,14 +24,13 @@ public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertibl
 /// A recursive-descent parser over bytes. The limit of its depth also limits the stack that it
 /// needs.
 private struct JSONReader {
-    static let maximumDepth = 64
-
     let bytes: [UInt8]
+    let maximumDepth: Int
     var position = 0
     var depth = 0
 
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
+    init(bytes: [UInt8], maximumDepth: Int) {
+        (self.bytes, self.maximumDepth) = (bytes, maximumDepth)
     }
 
     mutating func readText() throws(JSONSyntaxError) -> JSONValue {
@@ -59,7 +58,7 @@ private struct JSONReader {
     private mutating func nested(
         _ read: (inout JSONReader) throws(JSONSyntaxError) -> JSONValue
     ) throws(JSONSyntaxError) -> JSONValue {
-        guard self.depth < Self.maximumDepth else { throw self.error("more than \(Self.maximumDepth) levels") }
+        guard self.depth < self.maximumDepth else { throw self.error("more than \(self.maximumDepth) levels") }
         self.depth += 1
         self.position += 1
         let value = try read(&self)

@@ -8,7 +8,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest = "malformed-request"
     /// `MyToken` is not a decimal number of at most 126322567, or appears twice.
     case invalidToken = "invalid-mytoken"
-    /// The body is not JSON, or nests deeper than 64 levels.
+    /// The body is not JSON, or nests deeper than 62 levels.
     case invalidJSON = "invalid-json"
     /// A member of the body is missing, has the wrong type, or is outside its limits.
     case invalidMember = "invalid-member"

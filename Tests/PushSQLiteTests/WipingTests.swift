@@ -422,18 +422,21 @@ import Testing
 
     @Test func onlyFreeSpaceOfCellPagesIsWiped() {
         var page = [UInt8](repeating: 0xFF, count: 512)
-        #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
+        func room(_ isFirst: Bool) -> Range<Int>? {
+            page.withUnsafeBytes { DatabaseFile.room(in: $0, isFirst: isFirst) }
+        }
+        #expect(room(false) == nil)
         page.replaceSubrange(0..<8, with: [0x0D, 0, 0, 0, 3, 1, 0x90, 0])
-        #expect(DatabaseFile.room(in: page, isFirst: false) == 14..<400)
+        #expect(room(false) == 14..<400)
         page[0] = 0x05
-        #expect(DatabaseFile.room(in: page, isFirst: false) == 18..<400)
+        #expect(room(false) == 18..<400)
         page.replaceSubrange(100..<108, with: [0x0D, 0, 0, 0, 1, 2, 0, 0])
-        #expect(DatabaseFile.room(in: page, isFirst: true) == 110..<512)
+        #expect(room(true) == 110..<512)
         // The page has cells that begin before the end of the cell pointers, or beyond the page.
         // SQLite does not write such pages.
         for start in [[0, 9], [2, 1], [0, 0]] as [[UInt8]] {
             page.replaceSubrange(5..<7, with: start)
-            #expect(DatabaseFile.room(in: page, isFirst: false) == nil)
+            #expect(room(false) == nil)
         }
     }
 
