@@ -3365,9 +3365,18 @@ export class PushClient {
       if (!isReading) change ??= head.change;
       for (;;) {
         while (found.length > 0) {
-          const {id, item, error} = found.shift();
+          const [{id, item, error}] = found;
           if (error) throw error;
-          yield {id, item: item === undefined ? await this.cachedNotification(id) : item};
+          let event;
+          try {
+            event = {id, item: item === undefined ? await this.cachedNotification(id) : item};
+          } catch (failure) {
+            if (failure.code !== 'storage' || end.signal.aborted) throw failure;
+            await new Promise(done => setTimeout(done, 2000));
+            continue;
+          }
+          found.shift();
+          yield event;
         }
         if (end.signal.aborted) return;
         await new Promise(done => { ring = done; });
@@ -3422,7 +3431,8 @@ export class PushClient {
         if (signal.aborted) return;
         if (error.problem?.status === 404) [device, mayMiss] = [null, true];
         else if (error.code === 'unauthorized' && !isTriedAgain && await this.#isReplaced(used)) isTriedAgain = true;
-        else if (!error.allowsCached) throw error;
+        // Another tab that the browser has suspended may block the database for a while.
+        else if (!error.allowsCached && error.code !== 'storage') throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
       if (!renewal.aborted) await new Promise(done => {

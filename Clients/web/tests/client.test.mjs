@@ -982,7 +982,7 @@ async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
     streams.at(-1).controller.enqueue(new TextEncoder().encode(`id: ${id}\ndata: {"secureId":"${id}"}\n\n`));
     return id;
   };
-  return {server, locks, streams, tabs, until, send};
+  return {server, locks, store, streams, tabs, until, send};
 }
 
 test('tabs share one stream, and the next one goes on where the one that ends has stopped', async t => {
@@ -1021,6 +1021,33 @@ test('the tab that takes over the stream yields what was posted meanwhile to ano
   await until(() => others.every(({told}) => told.length === 3));
   assert.deepEqual(others.map(({told}) => told), [wanted, wanted]);
   for (const {end, ended} of others) {
+    end.abort();
+    await ended;
+  }
+});
+
+test('a database that does not answer for a while ends no events', {timeout: 60_000}, async t => {
+  const {store, streams, tabs: all, until, send} = await tabs(t, 2);
+  await until(() => streams.length === 1);
+  let isStuck = true, failures = 0;
+  for (const name of ['head', 'get']) {
+    const work = store[name].bind(store);
+    store[name] = async (...given) => {
+      if (!isStuck) return work(...given);
+      failures += 1;
+      throw new PushClientError('storage', 'The browser has not answered for its database in time.');
+    };
+  }
+  const lost = send('lost');
+  await until(() => failures > 0);
+  isStuck = false;
+  await until(() => streams.length === 2);
+  assert.equal(streams[1].last, undefined);
+  streams[1].controller.enqueue(new TextEncoder().encode(`id: ${lost}\ndata: {"secureId":"${lost}"}\n\n`));
+  const late = send('late');
+  await until(() => all.every(({told}) => told.length === 2));
+  assert.deepEqual(all.map(({told}) => told), [[[lost, 'lost'], [late, 'late']], [[lost, 'lost'], [late, 'late']]]);
+  for (const {end, ended} of all) {
     end.abort();
     await ended;
   }
