@@ -6,13 +6,17 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const renamed = (object, rename, convert = value => value) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
 
+/** Whether a text has half a surrogate pair, which UTF-8 lacks: with the flag `u` a whole pair is another character. */
+const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(value);
+
 /**
- * The JSON of a value. Throws for times and numbers that JSON lacks: as null they would have the
- * meaning of the default.
+ * The JSON of a value. Throws for texts, times and numbers that JSON lacks: as null, times and
+ * numbers would have the meaning of the default.
  */
 export const jsonOf = value => JSON.stringify(value, function (name, converted) {
   const own = this[name];
   if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name}: ${own} is no value of JSON`);
+  if (hasHalf(name) || hasHalf(converted)) throw new TypeError('a text has half a surrogate pair');
   return converted;
 });
 

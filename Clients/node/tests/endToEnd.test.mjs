@@ -103,6 +103,23 @@ test('only trusted devices get the payload, and changes come first', async () =>
   assert.throws(() => open(publisher.sent[1].payload, stranger, sender), {reason: 'notForThisDevice'});
 });
 
+test('payloads that no device could read are refused before a request', async () => {
+  const sender = SenderKey.generate(), phone = device(), encryption = encryptionOf(sender), recipients = [{user: 'alice', key: phone.key}];
+  let deep = null;
+  for (let level = 0; level < 62; level += 1) deep = level % 2 ? [deep] : {a: deep};
+  assert.deepEqual(JSON.parse(open(encryption.encrypt(deep, recipients), phone, sender)), deep);
+  // A pair of surrogates is one character.
+  assert.equal(open(encryption.encrypt('\ud83d\ude00', recipients), phone, sender), '"\u{1f600}"');
+  const levels = {name: 'RangeError', message: /more than 62 levels/}, half = {name: 'TypeError', message: /half a surrogate pair/};
+  for (const [payload, error] of [
+    [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
+  ]) {
+    assert.throws(() => encryption.encrypt(payload, recipients), error);
+    // The client has no methods, so a request would throw another error.
+    await assert.rejects(encryption.send({}, {to: 'username:alice', payload}), error);
+  }
+});
+
 test('contexts are renewed a few at a time, or ahead', async t => {
   const sender = SenderKey.generate(), devices = Array.from({length: 50}, (_, at) => device(at)), pins = new Pins(), encryption = encryptionOf(sender, pins);
   const recipients = devices.map(({key}) => ({user: 'alice', key})), minute = 60_000;

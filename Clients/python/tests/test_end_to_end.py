@@ -122,6 +122,19 @@ class Sending(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "1 to 1000 devices, not 1001"):
             encryption_of(sender).encrypt("x", many)
 
+    def test_payloads_that_no_device_could_read_are_refused_before_a_request(self):
+        sender, device, deep = e2e.SenderKey.generate(), Device(), None
+        encryption, recipients = encryption_of(sender), [e2e.DeviceRecipient("alice", device.key)]
+        for level in range(62):
+            deep = [deep] if level % 2 else {"a": deep}
+        self.assertEqual(json.loads(device.open(encryption.encrypt(deep, recipients), sender)[0]), deep)
+        for payload, words in [([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
+            with self.assertRaisesRegex(ValueError, words):
+                encryption.encrypt(payload, recipients)
+            with self.assertRaisesRegex(ValueError, words):
+                # The client knows no users, so a request would raise another error.
+                encryption.send(Client(), Notification(payload, to="username:alice"))
+
     def test_contexts_are_reused_and_payloads_differ(self):
         sender, device = e2e.SenderKey.generate(), Device()
         encryption = encryption_of(sender)

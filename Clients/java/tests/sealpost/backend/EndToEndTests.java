@@ -208,6 +208,24 @@ final class EndToEndTests {
         }
     }
 
+    public static void payloadsThatNoDeviceCouldReadAreRefusedBeforeARequest() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        List<DeviceRecipient> recipients = recipients(List.of(device(ACCOUNT, 1000)));
+        Json deep = Json.of("x");
+        for (int level = 0; level < 62; level++) deep = level % 2 == 0 ? Json.object().with("a", deep) : Json.array(List.of(deep));
+        encryption.encrypt(deep, recipients, "default");
+        Json half = Json.of("\ud800");
+        List<Json> unreadable = List.of(Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
+        try (Script script = new Script()) {
+            for (Json payload : unreadable) {
+                fails(IllegalArgumentException.class, () -> encryption.encrypt(payload, recipients, "default"));
+                Notification notification = Notification.of(payload).to(Notification.user("alice"));
+                fails(IllegalArgumentException.class, () -> encryption.send(script.client(), notification));
+            }
+            equal(script.requests.size(), 0);
+        }
+    }
+
     public static void changesWhoseReportHasFailedAreReportedAgain() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
