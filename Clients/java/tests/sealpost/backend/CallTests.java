@@ -96,6 +96,15 @@ final class CallTests {
         }
     }
 
+    public static void aRetryAfterOfThousandsOfYearsEndsTheCall() throws Exception {
+        String field = "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n";
+        try (Script script = new Script(request -> request.refusal(503, "busy", field))) {
+            Problem error = fails(Problem.class, () -> script.client().send(TEXT, "order-1"));
+            that(error.retryAfter.toDays() > 365 * 7000, "the delay is the server's");
+            equal(error.status + " " + error.idempotencyKey(), "503 order-1");
+        }
+    }
+
     public static void finalAnswersAreNotRepeated() throws Exception {
         List<Step> steps = Arrays.asList(
                 request -> request.unechoed(200, "\"Welcome to the hotel\"", ""),
