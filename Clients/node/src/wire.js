@@ -20,11 +20,18 @@ export const jsonOf = value => JSON.stringify(value, function (name, converted) 
   return converted;
 });
 
-/** The JSON of a notification in a request. */
-export const textOf = notification => jsonOf(renamed(notification, upper, (value, name) => {
-  if (name === 'to' && typeof value === 'string') return [value];
-  return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
-}));
+/**
+ * The JSON of a notification in a request. Throws for a `to` without a value, such as a missing
+ * variable: the user of the token would get the notification.
+ */
+export function textOf(notification) {
+  const {to = null} = notification;
+  if (to === null && Object.hasOwn(notification, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
+  return jsonOf(renamed(notification, upper, (value, name) => {
+    if (name === 'to' && typeof value === 'string') return [value];
+    return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
+  }));
+}
 
 /** Reads an object of an answer, and converts its times into dates. */
 export const read = object => renamed(object, lower, (value, name) => {

@@ -415,6 +415,9 @@ test('values of another kind are refused before a request', async () => {
   for (const [message, call] of [
     [/^isDisabled: undefined is not a boolean/, () => client.setDisabled('bob', undefined)], [/^isDisabled: null is/, () => client.setDisabled('bob', null)],
     [/^tags: role:nurse is not a list of texts/, () => client.setTags('bob', 'role:nurse')], [/^tags: /, () => client.setTags('bob', [null])],
+    ...[undefined, null].flatMap(to => [
+      [/^to: give tag expressions/, () => client.send({to, payload: 'x'})], [/^to: /, () => client.sendMany([{payload: 'x'}, {to, payload: 'x'}])],
+    ]),
     [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
     [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
     [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],

@@ -309,6 +309,8 @@ final class CallTests {
         equal(fails(none, () -> Client.builder("https://x").user("paul", null)).getMessage(), "password");
         equal(fails(none, () -> Client.builder("https://x").http(null)).getMessage(), "http");
         equal(fails(none, () -> new Encryption(SenderKey.generate(), new Pins(), null)).getMessage(), "changed");
+        fails(none, () -> client.send(TEXT.to((String) null)));
+        fails(none, () -> client.send(TEXT.to((String[]) null)));
         for (Duration limit : List.of(Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
             fails(wrong, () -> client.within(limit));
             fails(wrong, () -> Client.builder("https://x").timeout(limit));
