@@ -58,6 +58,12 @@ export function checkNumbers(options) {
   }
 }
 
+/** Refuses other time limits than milliseconds above 0. A missing variable can become 0. */
+export function checkLimits(limits) {
+  checkNumbers(limits);
+  for (const [name, value] of Object.entries(limits)) if (value === 0) throw new TypeError(`${name}: give more than 0 milliseconds`);
+}
+
 /** Whether a header field can contain a value. */
 export const isVisible = value => typeof value === 'string' && /^[!-~]+$/.test(value);
 

@@ -254,6 +254,13 @@ def finite(name: str, value: Any) -> Any:
     return value
 
 
+def positive(name: str, value: Any) -> Any:
+    """A time limit. Refuses 0, which a missing variable can become."""
+    if finite(name, value) == 0:
+        raise ValueError(f"{name} must be above 0")
+    return value
+
+
 def _member(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 

@@ -307,6 +307,8 @@ class NotificationTests(unittest.TestCase):
             ("user must be a name and a password", lambda: Client("https://x", user=())),
             ("account must have visible ASCII", lambda: Client("https://x", "t", account="")),
             ("timeout must be above 0", lambda: Client("https://x", "t", timeout=0)),
+            ("deadline must be above 0", lambda: Client("https://x", "t", deadline=0.0)),
+            ("deadline must be above 0", lambda: client.send(Notification("x"), deadline=0)),
             ("name must be of type str, not NoneType", lambda: client.tags(None)),
             ("to must not be None", lambda: client.send(Notification("x", to=None))),
             ("to must not be None", lambda: client.send_many([Notification("x"), Notification("x", to=None)])),
