@@ -235,12 +235,14 @@ export class Pins {
 
   /**
    * Ends the encryption for a device, such as a lost phone, even if the server lists it. `key` is
-   * the id of the device's key, as in a change.
+   * the id of the device's key, as in a change, also of a device that these pins have not seen.
+   * Throws for a user without pins.
    */
   distrust(user, key) {
-    const pin = this.values[user.toLowerCase()]?.keys[key];
-    if (!pin) throw new TypeError(`no key with that id was seen of ${user}; \`key\` is the id in a change`);
-    pin.state = 'distrusted';
+    const pin = this.values[user.toLowerCase()];
+    if (!pin || !/^[-A-Za-z0-9_]{21}[AQgw]$/.test(key)) throw new TypeError(`${user} has no pins, or ${key} is no id of a key; \`key\` is the id in a change`);
+    // Pins need a verification key: that of an unseen device is a key that nobody has.
+    (pin.keys[key] ??= {signing: SenderKey.generate().text}).state = 'distrusted';
   }
 
   /** Forgets a user, for example one who was deleted and created again. */

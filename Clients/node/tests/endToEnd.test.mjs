@@ -240,6 +240,18 @@ test('a lost device gets nothing, whatever is listed', () => {
   }
 });
 
+test('a lost device that was not seen gets nothing', () => {
+  const {phone, tablet} = vectors.devices, keys = [phone.key, tablet.key];
+  let pins = new Pins();
+  pins.trust('alice', new DeviceKey(phone.key));
+  pins.distrust('Alice', tablet.id);
+  pins = new Pins(JSON.parse(JSON.stringify(pins.values)));
+  const {recipients, changes} = pins.check('alice', phone.account, keys);
+  assert.deepEqual([recipients.map(({key}) => key.id), changes], [[phone.id], []]);
+  pins.trust('alice', new DeviceKey(tablet.key));
+  assert.equal(pins.check('alice', phone.account, keys).recipients.length, 2);
+});
+
 test('three lies that no history has', () => {
   const {phone, tablet, mallory} = vectors.devices, listed = (user, ...keys) => pins => pins.check(user, phone.account, keys);
   for (const [name, lie, kinds] of [
@@ -260,7 +272,7 @@ test('a key that is no key of this package, and an unknown one, are refused with
   for (const key of [ofBrowser, phone.text, null]) assert.throws(() => pins.trust('alice', key), {name: 'TypeError', message: /new DeviceKey/});
   assert.deepEqual({...pins.values}, {});
   pins.trust('alice', new DeviceKey(ofBrowser.text));
-  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
+  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no pins, or .* is no id/});
 });
 
 test('damaged pins are refused', () => {

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import json
 import numbers
+import re
 import secrets
 import threading
 import time
@@ -179,13 +180,15 @@ class Pins:
     def distrust(self, user: str, key: str) -> None:
         """Ends the encryption for a device, such as a lost phone, even if the server lists it.
 
-        `key` is the id of its key, as in a change.
+        `key` is the id of its key, as in a change, also of a device that these pins have not seen. Raises
+        `ValueError` for a user without pins.
         """
         must_be(str, user=user, key=key)
-        pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
-        if pin is None:
-            raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
-        pin["state"] = "distrusted"
+        pin = self.values.get(user.lower())
+        if pin is None or not re.fullmatch("[-A-Za-z0-9_]{21}[AQgw]", key):
+            raise ValueError(f"{user} has no pins, or {key} is no id of a key; `key` is the id in a change")
+        # Pins need a verification key: that of an unseen device is a key that nobody has.
+        pin["keys"].setdefault(key, {"signing": SenderKey.generate().text})["state"] = "distrusted"
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""

@@ -319,8 +319,23 @@ final class EndToEndTests {
         }
         fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
         fails(IllegalArgumentException.class, () -> pins.distrust("bob", phone.id()));
+        fails(IllegalArgumentException.class, () -> pins.distrust("alice", phone.text()));
         pins.forget("ALICE");
         equal(pins.values(), "{}");
+    }
+
+    public static void aLostDeviceThatWasNotSeenGetsNothing() throws Exception {
+        Json phone = VECTORS.get("devices").get("phone");
+        Json tablet = VECTORS.get("devices").get("tablet");
+        List<String> keys = List.of(text(phone, "key"), text(tablet, "key"));
+        Pins pins = new Pins();
+        pins.trust("alice", new DeviceKey(keys.get(0)));
+        pins.distrust("Alice", text(tablet, "id"));
+        pins = new Pins(pins.values(), true);
+        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys);
+        equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + text(phone, "id") + "[]");
+        pins.trust("alice", new DeviceKey(keys.get(1)));
+        equal(pins.check("alice", text(phone, "account"), keys).recipients.size(), 2);
     }
 
     /** Lies about keys that no history has. */
