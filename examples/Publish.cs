@@ -122,6 +122,10 @@ static class Publish {
         }
     }
     static int Main(string[] arguments) {
+        if (arguments.Length < 3) {
+            Console.Error.WriteLine("usage: Publish.exe SERVER USER TEXT...");
+            return 64;
+        }
         try {
             Run(arguments).GetAwaiter().GetResult();
             return 0;

@@ -14,6 +14,10 @@ import sealpost.backend.SealpostException;
 
 class Publish {
     public static void main(String[] arguments) {
+        if (arguments.length < 3) {
+            System.err.println("usage: Publish.java SERVER USER TEXT...");
+            System.exit(64);
+        }
         Client client = new Client(arguments[0], System.getenv("SEALPOST_TOKEN"));
         String alice = Notification.user(arguments[1]);
         try {

@@ -138,6 +138,10 @@ func random(limit int64) int64 {
 }
 
 func main() {
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: publish SERVER USER TEXT...")
+		os.Exit(64)
+	}
 	user, err := User(os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -21,8 +21,9 @@ case $2 in
 "" | *[!$characters]*) echo "$2: this is not the name of a user" >&2; exit 64 ;;
 esac
 
-# Escapes the two characters that JSON does not allow in a line of text.
-text=$(printf '%s' "$3" | sed 's/[\\"]/\\&/g')
+# Escapes the three characters of a line of text that JSON does not allow.
+tab=$(printf '\t')
+text=$(printf '%s' "$3" | sed -e 's/[\\"]/\\&/g' -e "s/$tab/\\\\t/g")
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 # Retries after a timeout and after 408, 429, 500, 502, 503 and 504. Curl reads the token from its input, since other users can

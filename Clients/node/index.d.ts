@@ -465,7 +465,8 @@ export class Pins {
   trust(user: string, key: DeviceKey): void;
   /**
    * Ends the encryption for a device, such as a lost phone, even if the server lists it. `key` is
-   * the id of the device's key, as in a change.
+   * the id of the device's key, as in a change, also of a device that these pins have not seen.
+   * Throws for a user without pins.
    */
   distrust(user: string, key: string): void;
   /** Forgets a user, for example one who was deleted and created again. */

@@ -126,6 +126,10 @@ class JavaTests(unittest.TestCase):
             with zipfile.ZipFile(self.package / f"{stem}-{kind}.jar") as archive:
                 self.assertIn(name, archive.namelist())
 
+    def test_the_example_prints_its_usage_without_arguments(self):
+        ended = subprocess.run([*JAVA, "-cp", self.jar, ROOT / "examples/Publish.java"], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stderr), (64, "usage: Publish.java SERVER USER TEXT...\n"))
+
     def test_calls_vectors_and_webhooks(self):
         slow = ["ThousandDevicesTests"] if MANY > 1200 else []
         self.run_tests("CallTests", "EndToEndTests", "VectorTests", "WebhookTests", *slow, SEALPOST_VECTORS=str(ROOT / "docs/evidence/vectors"))

@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
+import {checkLimits, checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -39,7 +39,8 @@ export class Client {
   #retryDelay;
 
   constructor({deadline = 60_000, retryDelay = 250, ...options}) {
-    checkNumbers({deadline, retryDelay});
+    checkLimits({deadline});
+    checkNumbers({retryDelay});
     this.#exchange = new Exchange(options);
     this.#deadline = deadline;
     this.#retryDelay = retryDelay;
@@ -73,10 +74,10 @@ export class Client {
   async sendMany(notifications, options) {
     const {key = randomUUID(), deadline = this.#deadline, ...others} = optionsOf(options);
     checked(key);
-    checkNumbers({deadline});
+    checkLimits({deadline});
     const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches([...notifications].map(textOf)).entries()) {
-      const left = Math.max(0, end - performance.now());
+      const left = Math.max(1, end - performance.now());
       outcomes.push(...await this.#sendBatch(texts, `${key}-${number}`, key, {...others, deadline: left}));
     }
     return outcomes;
@@ -256,7 +257,7 @@ export class Client {
   async #ask(method, path, {query = {}, text: body, key, check}, options) {
     const {deadline = this.#deadline, signal, ...others} = optionsOf(options);
     refuse(others);
-    checkNumbers({deadline});
+    checkLimits({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};

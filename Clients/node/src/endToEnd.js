@@ -14,6 +14,11 @@ const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
 const MAXIMUM_DEVICES = 1000;
 /**
+ * The maximum number of levels of nesting of a payload. It is the server's limit, so that all
+ * clients can read a payload.
+ */
+const MAXIMUM_LEVELS = 62;
+/**
  * How long a device's HPKE context is reused, in milliseconds: a new context costs a key
  * agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
  * no payload must renew all of them.
@@ -54,7 +59,17 @@ const text = bytes => Buffer.from(bytes).toString('base64url');
 /** `hash` is new in Node 20.12, and takes less time. */
 const sha256 = crypto.hash ? value => crypto.hash('sha256', value, 'buffer') : value => createHash('sha256').update(value).digest();
 const idOf = value => text(sha256(value).subarray(0, 16));
+/** Whether a value of JSON has at most so many levels of nesting. */
+const fits = (value, levels) => typeof value !== 'object' || value === null || (levels > 0 && Object.values(value).every(inner => fits(inner, levels - 1)));
 const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
+
+/** The JSON of a payload. Throws for a payload that no device could read. */
+function plainOf(payload) {
+  const plain = jsonOf(payload);
+  if (plain === undefined) throw new TypeError('the payload is no value of JSON');
+  if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
+  return plain;
+}
 
 /** The bytes of a text in base64url. Throws for any other text or spelling. */
 function bytesOf(value, length = value.length) {
@@ -220,12 +235,14 @@ export class Pins {
 
   /**
    * Ends the encryption for a device, such as a lost phone, even if the server lists it. `key` is
-   * the id of the device's key, as in a change.
+   * the id of the device's key, as in a change, also of a device that these pins have not seen.
+   * Throws for a user without pins.
    */
   distrust(user, key) {
-    const pin = this.values[user.toLowerCase()]?.keys[key];
-    if (!pin) throw new TypeError(`no key with that id was seen of ${user}; \`key\` is the id in a change`);
-    pin.state = 'distrusted';
+    const pin = this.values[user.toLowerCase()];
+    if (!pin || !/^[-A-Za-z0-9_]{21}[AQgw]$/.test(key)) throw new TypeError(`${user} has no pins, or ${key} is no id of a key; \`key\` is the id in a change`);
+    // Pins need a verification key: that of an unseen device is a key that nobody has.
+    (pin.keys[key] ??= {signing: SenderKey.generate().text}).state = 'distrusted';
   }
 
   /** Forgets a user, for example one who was deleted and created again. */
@@ -372,8 +389,8 @@ export class Encryption {
   async encrypted(client, notification) {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
-    const {to, app = 'default'} = notification, recipients = await this.#recipients(client, to, app);
-    return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
+    const {to, app = 'default'} = notification, plain = plainOf(notification.payload);
+    return {...notification, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app), {app})};
   }
 
   async #recipients(client, to, app, {pauses = false} = {}) {
@@ -441,15 +458,18 @@ export class Encryption {
    * choose and never use again.
    */
   encrypt(payload, recipients, options) {
-    const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = optionsOf(options);
+    return this.#encrypt(plainOf(payload), recipients, optionsOf(options));
+  }
+
+  #encrypt(plain, recipients, options) {
+    const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = options;
     refuse(others);
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
     }
     if (message.length !== 16) throw new RangeError('the id of a message has 16 bytes');
-    const plain = jsonOf(payload), time = String(Math.floor(now));
-    if (plain === undefined) throw new TypeError('the payload is no value of JSON');
+    const time = String(Math.floor(now));
     if (!isTime(time)) throw new TypeError(`now: ${time} is no number of seconds since 1970`);
     const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${time}`;
     const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;

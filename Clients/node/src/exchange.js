@@ -4,7 +4,7 @@ import {randomInt} from 'node:crypto';
 
 import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
-import {checkNumbers, isVisible, mustBe, refuse} from './wire.js';
+import {checkLimits, checkNumbers, isVisible, mustBe, refuse} from './wire.js';
 
 // The error of `fetch` about such a token would print it.
 const WRONG_TOKEN = 'the token is empty, or has a line break, a space or a character that is not ASCII';
@@ -25,9 +25,9 @@ export class Exchange {
   }) {
     // Without this check, answers would be accepted unsigned if the name `signingKeys` is misspelt.
     refuse(others);
-    checkNumbers({timeout, signatureTolerance, answerLimit});
+    checkLimits({timeout});
+    checkNumbers({signatureTolerance, answerLimit});
     mustBe('a boolean', {isInsecureAllowed});
-    if (timeout === 0) throw new TypeError('timeout: an attempt needs more than 0 milliseconds');
     if (account !== null && !isVisible(account)) throw new TypeError("account: give the account's identifier, or leave it out");
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");

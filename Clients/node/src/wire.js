@@ -6,21 +6,32 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const renamed = (object, rename, convert = value => value) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
 
+/** Whether a text has half a surrogate pair, which UTF-8 lacks: with the flag `u` a whole pair is another character. */
+const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(value);
+
 /**
- * The JSON of a value. Throws for times and numbers that JSON lacks: as null they would have the
- * meaning of the default.
+ * The JSON of a value. Throws for texts, times and numbers that JSON lacks: as null, times and
+ * numbers would have the meaning of the default.
  */
 export const jsonOf = value => JSON.stringify(value, function (name, converted) {
   const own = this[name];
   if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name}: ${own} is no value of JSON`);
+  if (hasHalf(name) || hasHalf(converted)) throw new TypeError('a text has half a surrogate pair');
   return converted;
 });
 
-/** The JSON of a notification in a request. */
-export const textOf = notification => jsonOf(renamed(notification, upper, (value, name) => {
-  if (name === 'to' && typeof value === 'string') return [value];
-  return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
-}));
+/**
+ * The JSON of a notification in a request. Throws for a `to` without a value, such as a missing
+ * variable: the user of the token would get the notification.
+ */
+export function textOf(notification) {
+  const {to = null} = notification;
+  if (to === null && Object.hasOwn(notification, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
+  return jsonOf(renamed(notification, upper, (value, name) => {
+    if (name === 'to' && typeof value === 'string') return [value];
+    return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
+  }));
+}
 
 /** Reads an object of an answer, and converts its times into dates. */
 export const read = object => renamed(object, lower, (value, name) => {
@@ -45,6 +56,12 @@ export function checkNumbers(options) {
   for (const [name, value] of Object.entries(options)) {
     if (!Number.isFinite(value) || value < 0 || value >= 2 ** 31) throw new TypeError(`${name}: ${String(value)} is no number from 0 to ${2 ** 31 - 1}`);
   }
+}
+
+/** Refuses other time limits than milliseconds above 0. A missing variable can become 0. */
+export function checkLimits(limits) {
+  checkNumbers(limits);
+  for (const [name, value] of Object.entries(limits)) if (value === 0) throw new TypeError(`${name}: give more than 0 milliseconds`);
 }
 
 /** Whether a header field can contain a value. */

@@ -406,6 +406,7 @@ test('values of another kind are refused before a request', async () => {
     [/^isInsecureAllowed: false is not a boolean/, () => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: 'false'})],
     [/^token: /, () => new Client({...options, token: ''})], [/^token: /, () => new Client({...options, token: undefined})],
     [/^account: /, () => new Client({...options, account: ''})], [/^timeout: /, () => new Client({...options, timeout: 0})],
+    [/^deadline: /, () => new Client({...options, deadline: 0})],
     [/^trustsFirstContact: no is not a boolean/, () => new Pins({}, {trustsFirstContact: 'no'})], [/^options: false is not an object/, () => new Pins({}, false)],
     [/^key: /, () => new Encryption(key.text, pins, {changed})], [/^pins: /, () => new Encryption(key, {}, {changed})],
     [/^changed: undefined is not a function/, () => new Encryption(key, pins, {})], [/^options: undefined is not an object/, () => new Encryption(key)],
@@ -415,6 +416,10 @@ test('values of another kind are refused before a request', async () => {
   for (const [message, call] of [
     [/^isDisabled: undefined is not a boolean/, () => client.setDisabled('bob', undefined)], [/^isDisabled: null is/, () => client.setDisabled('bob', null)],
     [/^tags: role:nurse is not a list of texts/, () => client.setTags('bob', 'role:nurse')], [/^tags: /, () => client.setTags('bob', [null])],
+    [/^deadline: /, () => client.send({payload: 'x'}, {deadline: 0})], [/^deadline: /, () => client.sendMany([], {deadline: 0})],
+    ...[undefined, null].flatMap(to => [
+      [/^to: give tag expressions/, () => client.send({to, payload: 'x'})], [/^to: /, () => client.sendMany([{payload: 'x'}, {to, payload: 'x'}])],
+    ]),
     [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
     [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
     [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],

@@ -103,6 +103,23 @@ test('only trusted devices get the payload, and changes come first', async () =>
   assert.throws(() => open(publisher.sent[1].payload, stranger, sender), {reason: 'notForThisDevice'});
 });
 
+test('payloads that no device could read are refused before a request', async () => {
+  const sender = SenderKey.generate(), phone = device(), encryption = encryptionOf(sender), recipients = [{user: 'alice', key: phone.key}];
+  let deep = null;
+  for (let level = 0; level < 62; level += 1) deep = level % 2 ? [deep] : {a: deep};
+  assert.deepEqual(JSON.parse(open(encryption.encrypt(deep, recipients), phone, sender)), deep);
+  // A pair of surrogates is one character.
+  assert.equal(open(encryption.encrypt('\ud83d\ude00', recipients), phone, sender), '"\u{1f600}"');
+  const levels = {name: 'RangeError', message: /more than 62 levels/}, half = {name: 'TypeError', message: /half a surrogate pair/};
+  for (const [payload, error] of [
+    [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
+  ]) {
+    assert.throws(() => encryption.encrypt(payload, recipients), error);
+    // The client has no methods, so a request would throw another error.
+    await assert.rejects(encryption.send({}, {to: 'username:alice', payload}), error);
+  }
+});
+
 test('contexts are renewed a few at a time, or ahead', async t => {
   const sender = SenderKey.generate(), devices = Array.from({length: 50}, (_, at) => device(at)), pins = new Pins(), encryption = encryptionOf(sender, pins);
   const recipients = devices.map(({key}) => ({user: 'alice', key})), minute = 60_000;
@@ -223,6 +240,18 @@ test('a lost device gets nothing, whatever is listed', () => {
   }
 });
 
+test('a lost device that was not seen gets nothing', () => {
+  const {phone, tablet} = vectors.devices, keys = [phone.key, tablet.key];
+  let pins = new Pins();
+  pins.trust('alice', new DeviceKey(phone.key));
+  pins.distrust('Alice', tablet.id);
+  pins = new Pins(JSON.parse(JSON.stringify(pins.values)));
+  const {recipients, changes} = pins.check('alice', phone.account, keys);
+  assert.deepEqual([recipients.map(({key}) => key.id), changes], [[phone.id], []]);
+  pins.trust('alice', new DeviceKey(tablet.key));
+  assert.equal(pins.check('alice', phone.account, keys).recipients.length, 2);
+});
+
 test('three lies that no history has', () => {
   const {phone, tablet, mallory} = vectors.devices, listed = (user, ...keys) => pins => pins.check(user, phone.account, keys);
   for (const [name, lie, kinds] of [
@@ -243,7 +272,7 @@ test('a key that is no key of this package, and an unknown one, are refused with
   for (const key of [ofBrowser, phone.text, null]) assert.throws(() => pins.trust('alice', key), {name: 'TypeError', message: /new DeviceKey/});
   assert.deepEqual({...pins.values}, {});
   pins.trust('alice', new DeviceKey(ofBrowser.text));
-  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
+  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no pins, or .* is no id/});
 });
 
 test('damaged pins are refused', () => {

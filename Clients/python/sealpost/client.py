@@ -16,7 +16,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, finite, is_user, read, read_all,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, is_user, positive, read, read_all,
     must_be, text_list, user, visible,
 )
 
@@ -57,11 +57,9 @@ class Client:
                 visible(name, value)
         if user is not None and len(text_list("user", user)) != 2:
             raise ValueError("user must be a name and a password")
-        if timeout == 0:
-            raise ValueError("timeout must be above 0")
         self._transport = Transport(server, context, is_insecure_allowed)
         self._token, self._user = token, user
-        self._timeout, self._deadline = finite("timeout", timeout), finite("deadline", deadline)
+        self._timeout, self._deadline = positive("timeout", timeout), positive("deadline", deadline)
         self._verifier = None if signing_keys is None else Verifier(signing_keys)
         self._account = account
 
@@ -224,7 +222,7 @@ class Client:
     # Requests
 
     def _end(self, deadline: Optional[float]) -> float:
-        return time.monotonic() + (self._deadline if deadline is None else finite("deadline", deadline))
+        return time.monotonic() + (self._deadline if deadline is None else positive("deadline", deadline))
 
     def _delete(self, path: str, deadline: Optional[float]) -> bool:
         """Deletes something. Returns False if it does not exist, for example after a lost answer."""

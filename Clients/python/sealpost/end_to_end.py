@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import json
 import numbers
+import re
 import secrets
 import threading
 import time
@@ -29,6 +30,9 @@ from .errors import SealpostError
 from .values import encoded, is_user, must_be, text_list
 
 MAXIMUM_DEVICES = 1000
+# The maximum number of levels of nesting of a payload. It is the server's limit, so that all
+# clients can read a payload.
+MAXIMUM_LEVELS = 62
 # How long senders reuse the HPKE context of a device, in seconds: a new context costs a key
 # agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
 # no payload must renew all of them.
@@ -176,13 +180,15 @@ class Pins:
     def distrust(self, user: str, key: str) -> None:
         """Ends the encryption for a device, such as a lost phone, even if the server lists it.
 
-        `key` is the id of its key, as in a change.
+        `key` is the id of its key, as in a change, also of a device that these pins have not seen. Raises
+        `ValueError` for a user without pins.
         """
         must_be(str, user=user, key=key)
-        pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
-        if pin is None:
-            raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
-        pin["state"] = "distrusted"
+        pin = self.values.get(user.lower())
+        if pin is None or not re.fullmatch("[-A-Za-z0-9_]{21}[AQgw]", key):
+            raise ValueError(f"{user} has no pins, or {key} is no id of a key; `key` is the id in a change")
+        # Pins need a verification key: that of an unseen device is a key that nobody has.
+        pin["keys"].setdefault(key, {"signing": SenderKey.generate().text})["state"] = "distrusted"
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
@@ -307,7 +313,8 @@ class Encryption:
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
         app = notification.app or "default"
-        text = self.encrypt(notification.payload, self._recipients(client, notification.to, app), app=app)
+        plain = _plain(notification.payload)
+        text = self._encrypt(plain, self._recipients(client, notification.to, app), app)
         return dataclasses.replace(notification, payload=text, app=app)
 
     def _recipients(self, client: Any, to: Any, app: str) -> List[DeviceRecipient]:
@@ -342,16 +349,19 @@ class Encryption:
 
         `message` is the id of the message: 16 bytes that you choose and never use again.
         """
-        return self._encrypt(encoded(payload), recipients, app, message or secrets.token_bytes(16), int(now or time.time()),
-                             secrets.token_bytes(16))
+        return self._encrypt(_plain(payload), recipients, app, message, now)
 
-    def _encrypt(self, plain: bytes, recipients: Sequence[DeviceRecipient], app: str, message: bytes, now: int, content: bytes) -> str:
+    def _encrypt(
+        self, plain: bytes, recipients: Sequence[DeviceRecipient], app: str, message: Optional[bytes] = None,
+        now: Optional[float] = None, content: Optional[bytes] = None,
+    ) -> str:
+        message, content = message or secrets.token_bytes(16), content or secrets.token_bytes(16)
         keys = {recipient.key.id: recipient.key for recipient in recipients}
         if not 1 <= len(keys) <= MAXIMUM_DEVICES:
             raise ValueError(f"an end-to-end payload is for 1 to {MAXIMUM_DEVICES} devices, not {len(keys)}: send to fewer users at once")
         if len(message) != 16:
             raise ValueError("the id of a message has 16 bytes")
-        header = f"{_PAYLOAD}.{self.key.id}.{_text(message)}.{now}"
+        header = f"{_PAYLOAD}.{self.key.id}.{_text(message)}.{int(now or time.time())}"
         front = f"{header}.{_text(AESGCM(content).encrypt(_NONCE, padded(plain), header.encode()))}"
         digest = hashlib.sha256(front.encode()).digest()
         entries, early = [], EARLY_RENEWALS
@@ -497,6 +507,19 @@ def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) ->
 
 
 # Texts.
+
+def _plain(payload: Any) -> bytes:
+    """The JSON of a payload. Raises `ValueError` or `TypeError` for a payload that no device could read."""
+    if not _fits(payload, MAXIMUM_LEVELS):
+        raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
+    return encoded(payload)
+
+
+def _fits(value: Any, levels: int) -> bool:
+    """Whether a value has at most so many levels of nesting."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return inner is None or (levels > 0 and all(_fits(element, levels - 1) for element in inner))
+
 
 def _info(account: str, app: str) -> bytes:
     return f"{_PAYLOAD}\n{account}\n{app}".encode()

@@ -8,7 +8,7 @@ import math
 import numbers
 import re
 from datetime import datetime, timedelta
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Type, TypeVar, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.")
 T = TypeVar("T")
@@ -30,6 +30,10 @@ def is_user(expression: str) -> bool:
     return expression.startswith("username:") and NAME.issuperset(expression[len("username:"):])
 
 
+class _Caller(Tuple[str, ...]):
+    """The default of `to`. It is not None, since a missing variable can be None: the message would be lost."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Notification:
     """A notification to send; docs/api.md has each member's meaning and default.
@@ -39,7 +43,7 @@ class Notification:
     """
 
     payload: Any
-    to: Union[str, Sequence[str], None] = None
+    to: Union[str, Sequence[str]] = _Caller()
     app: Optional[str] = None
     platforms: Optional[Sequence[str]] = None
     send_at: Optional[datetime] = None
@@ -52,11 +56,13 @@ class Notification:
 
     def body(self) -> bytes:
         """The JSON of a request that sends it. Equal notifications have equal bytes, as an idempotency key requires."""
+        if self.to is None:
+            raise TypeError("to must not be None; without `to` the user of the token is the recipient")
         if self.send_at is not None:
             must_be(datetime, send_at=self.send_at)
             if self.send_at.utcoffset() is None:
                 raise ValueError("send_at has no time zone")
-        values = {_member(name): value for name, value in vars(self).items() if value is not None}
+        values = {_member(name): value for name, value in vars(self).items() if value is not None and not isinstance(value, _Caller)}
         if isinstance(self.to, str):
             values["To"] = [self.to]
         return encoded(values)
@@ -245,6 +251,13 @@ def finite(name: str, value: Any) -> Any:
     must_be(numbers.Real, **{name: value})
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
+    return value
+
+
+def positive(name: str, value: Any) -> Any:
+    """A time limit. Refuses 0, which a missing variable can become."""
+    if finite(name, value) == 0:
+        raise ValueError(f"{name} must be above 0")
     return value
 
 

@@ -1,6 +1,7 @@
 """Calls to a server that follows a script."""
 
 import contextlib
+import dataclasses
 import itertools
 import json
 import pathlib
@@ -259,6 +260,12 @@ class NotificationTests(unittest.TestCase):
             },
         )
 
+    def test_a_notification_without_to_names_no_recipient(self):
+        notification = Notification("x")
+        self.assertEqual(notification.body(), b'{"Payload":"x"}')
+        self.assertEqual(dataclasses.replace(notification, payload="y").body(), b'{"Payload":"y"}')
+        self.assertEqual(Notification("x", to=()).body(), b'{"Payload":"x","To":[]}')  # The server refuses it.
+
     def test_values_that_are_not_of_the_api_are_refused_before_a_request(self):
         for notification in (Notification("x", send_at=datetime(2026, 11, 22)), Notification(float("nan")), Notification("\ud800")):
             with self.subTest(notification=notification), self.assertRaises(ValueError):
@@ -300,7 +307,11 @@ class NotificationTests(unittest.TestCase):
             ("user must be a name and a password", lambda: Client("https://x", user=())),
             ("account must have visible ASCII", lambda: Client("https://x", "t", account="")),
             ("timeout must be above 0", lambda: Client("https://x", "t", timeout=0)),
+            ("deadline must be above 0", lambda: Client("https://x", "t", deadline=0.0)),
+            ("deadline must be above 0", lambda: client.send(Notification("x"), deadline=0)),
             ("name must be of type str, not NoneType", lambda: client.tags(None)),
+            ("to must not be None", lambda: client.send(Notification("x", to=None))),
+            ("to must not be None", lambda: client.send_many([Notification("x"), Notification("x", to=None)])),
             ("send_at must be of type datetime, not str", lambda: client.send(Notification("x", send_at="tomorrow"))),
         ):
             with self.subTest(expected), self.assertRaisesRegex((TypeError, ValueError), f"^{expected}"):

@@ -122,6 +122,19 @@ class Sending(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "1 to 1000 devices, not 1001"):
             encryption_of(sender).encrypt("x", many)
 
+    def test_payloads_that_no_device_could_read_are_refused_before_a_request(self):
+        sender, device, deep = e2e.SenderKey.generate(), Device(), None
+        encryption, recipients = encryption_of(sender), [e2e.DeviceRecipient("alice", device.key)]
+        for level in range(62):
+            deep = [deep] if level % 2 else {"a": deep}
+        self.assertEqual(json.loads(device.open(encryption.encrypt(deep, recipients), sender)[0]), deep)
+        for payload, words in [([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
+            with self.assertRaisesRegex(ValueError, words):
+                encryption.encrypt(payload, recipients)
+            with self.assertRaisesRegex(ValueError, words):
+                # The client knows no users, so a request would raise another error.
+                encryption.send(Client(), Notification(payload, to="username:alice"))
+
     def test_contexts_are_reused_and_payloads_differ(self):
         sender, device = e2e.SenderKey.generate(), Device()
         encryption = encryption_of(sender)
@@ -257,12 +270,25 @@ class Sending(unittest.TestCase):
                 self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
         self.assertEqual(verified.call_count, 1)
 
-    def test_an_unknown_key_is_distrusted_with_words(self):
+    def test_a_lost_device_that_was_not_seen_gets_nothing(self):
+        phone, tablet = Device(), Device(at=2000)
+        approved = e2e.approve(tablet.text, phone.key, phone.signing)
         pins = e2e.Pins()
-        pins.trust("alice", Device().key)
-        for user, key in (("alice", "x"), ("bob", "x")):
-            with self.assertRaisesRegex(ValueError, f"was seen of {user}"):
-                pins.distrust(user, key)
+        pins.trust("alice", phone.key)
+        pins.distrust("Alice", tablet.key.id)
+        pins = e2e.Pins(json.loads(json.dumps(pins.values)))
+        recipients, changes = pins.check("alice", "A" * 22, [phone.text, approved])
+        self.assertEqual(([recipient.key.id for recipient in recipients], changes), ([phone.key.id], []))
+        pins.trust("alice", tablet.key)
+        self.assertEqual(len(pins.check("alice", "A" * 22, [phone.text, approved])[0]), 2)
+
+    def test_a_distrust_of_an_unknown_user_or_another_text_is_refused(self):
+        pins, key = e2e.Pins(), Device().key
+        pins.trust("alice", key)
+        for user, text in (("alice", "x"), ("alice", key.body), ("alice", key.id + "\n"), ("bob", key.id)):
+            with self.assertRaisesRegex(ValueError, f"{user} has no pins, or "):
+                pins.distrust(user, text)
+        self.assertEqual(list(pins.values["alice"]["keys"]), [key.id])
 
     def test_values_of_another_type_are_refused_with_the_expected_one(self):
         sender, device = e2e.SenderKey.generate(), Device()

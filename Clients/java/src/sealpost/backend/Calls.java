@@ -51,9 +51,11 @@ final class Calls {
             try {
                 return attempt(new Request(method, path, query), body, key, end, result);
             } catch (SealpostException error) {
-                long delay = backoff(number) + (error.retryAfter == null ? 0 : error.retryAfter.toNanos());
-                if (!error.isTransient || end - System.nanoTime() <= delay) throw error.withKey(key);
-                sleep(delay, error.withKey(key));
+                // A `Retry-After` with a date can have more nanoseconds than a long.
+                Duration delay = (error.retryAfter == null ? Duration.ZERO : error.retryAfter).plusNanos(backoff(number));
+                boolean isBeyond = Duration.ofNanos(end - System.nanoTime()).compareTo(delay) <= 0;
+                if (!error.isTransient || isBeyond) throw error.withKey(key);
+                sleep(delay.toNanos(), error.withKey(key));
             }
         }
     }

@@ -306,8 +306,8 @@ public final class Client {
     }
 
     private static Duration limited(Duration limit) {
-        if (limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
-            throw new IllegalArgumentException(limit + " is no time limit: give a duration of up to 36,500 days");
+        if (limit.isZero() || limit.isNegative() || limit.compareTo(Duration.ofDays(36_500)) > 0) {
+            throw new IllegalArgumentException(limit + " is no time limit: give a duration above 0, of up to 36,500 days");
         }
         return limit;
     }
@@ -373,7 +373,6 @@ public final class Client {
 
         /** The time limit of each attempt, by default 10 seconds. */
         public Builder timeout(Duration timeout) {
-            if (timeout.isZero()) throw new IllegalArgumentException("timeout: an attempt needs more than no time");
             this.timeout = limited(timeout);
             return this;
         }

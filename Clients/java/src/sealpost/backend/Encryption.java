@@ -32,6 +32,12 @@ public final class Encryption {
     /** The maximum number of devices of a payload. */
     public static final int MAXIMUM_DEVICES = 1000;
 
+    /**
+     * The maximum number of levels of nesting of a payload. It is the server's limit, so that all
+     * clients can read a payload.
+     */
+    private static final int MAXIMUM_LEVELS = 62;
+
     private static final String VERSION = "sealpost-e2e.1.1";
     private static final String DEFAULT_APP = "default";
     /**
@@ -112,7 +118,8 @@ public final class Encryption {
         // The notification names its app, since the payload is bound to the app's name. Otherwise
         // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
-        return notification.app(app).payload(encrypt(notification.payload(), recipients(client, notification.to(), app), app));
+        byte[] plain = plain(notification.payload());
+        return notification.app(app).payload(encrypt(plain, recipients(client, notification.to(), app), app));
     }
 
     /**
@@ -171,8 +178,26 @@ public final class Encryption {
      * calls it {@code default}.
      */
     public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
+        return encrypt(plain(payload), recipients, app);
+    }
+
+    private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app) {
         long now = System.currentTimeMillis() / 1000;
-        return encrypt(Notification.bytes(payload), recipients, app, random(), now, random(), id -> SenderKey.pair());
+        return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair());
+    }
+
+    /** The JSON of a payload. Throws for a payload that no device could read. */
+    private static byte[] plain(Json payload) {
+        if (!fits(payload, MAXIMUM_LEVELS)) {
+            throw new IllegalArgumentException("the payload has more than " + MAXIMUM_LEVELS + " levels of nesting");
+        }
+        return Notification.bytes(payload);
+    }
+
+    /** Whether a value has at most so many levels of nesting. */
+    private static boolean fits(Json value, int levels) {
+        if (value.kind() != Json.Kind.ARRAY && value.kind() != Json.Kind.OBJECT) return true;
+        return levels > 0 && value.elements().stream().allMatch(inner -> fits(inner, levels - 1));
     }
 
     String encrypt(

@@ -132,13 +132,17 @@ public final class Pins {
     /**
      * Ends the encryption for a device, such as a lost phone, even if the server lists it.
      *
-     * @param key the id of the device's key, as in a change
+     * @param key the id of the device's key, as in a change, also of a device that these pins have
+     * not seen
+     * @throws IllegalArgumentException for a user without pins, and for another text than an id
      */
     public synchronized void distrust(String user, String key) {
         Account account = users.get(lower(user));
-        Pin pin = account == null ? null : account.keys.get(key);
-        if (pin == null) throw new IllegalArgumentException(user + " has no pinned key " + key);
-        pin.state = DISTRUSTED;
+        if (account == null || !key.matches("[-A-Za-z0-9_]{21}[AQgw]")) {
+            throw new IllegalArgumentException(user + " has no pins, or " + key + " is no id of a key");
+        }
+        // Pins need a verification key: that of an unseen device is a key that nobody has.
+        account.keys.computeIfAbsent(key, id -> new Pin(SenderKey.generate().point, DISTRUSTED)).state = DISTRUSTED;
     }
 
     /** Forgets a user, for example one who was deleted and created again. */

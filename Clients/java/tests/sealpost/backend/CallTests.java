@@ -96,6 +96,15 @@ final class CallTests {
         }
     }
 
+    public static void aRetryAfterOfThousandsOfYearsEndsTheCall() throws Exception {
+        String field = "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n";
+        try (Script script = new Script(request -> request.refusal(503, "busy", field))) {
+            Problem error = fails(Problem.class, () -> script.client().send(TEXT, "order-1"));
+            that(error.retryAfter.toDays() > 365 * 7000, "the delay is the server's");
+            equal(error.status + " " + error.idempotencyKey(), "503 order-1");
+        }
+    }
+
     public static void finalAnswersAreNotRepeated() throws Exception {
         List<Step> steps = Arrays.asList(
                 request -> request.unechoed(200, "\"Welcome to the hotel\"", ""),
@@ -294,13 +303,14 @@ final class CallTests {
             fails(wrong, () -> Client.builder("https://x").account(text));
         }
         fails(wrong, () -> Client.builder("https://x").token(() -> null).build().recall(7));
-        fails(wrong, () -> Client.builder("https://x").timeout(Duration.ZERO));
         Class<NullPointerException> none = NullPointerException.class;
         equal(fails(none, () -> new Client(null, "t")).getMessage(), "server");
         equal(fails(none, () -> Client.builder("https://x").user("paul", null)).getMessage(), "password");
         equal(fails(none, () -> Client.builder("https://x").http(null)).getMessage(), "http");
         equal(fails(none, () -> new Encryption(SenderKey.generate(), new Pins(), null)).getMessage(), "changed");
-        for (Duration limit : List.of(Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
+        fails(none, () -> client.send(TEXT.to((String) null)));
+        fails(none, () -> client.send(TEXT.to((String[]) null)));
+        for (Duration limit : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
             fails(wrong, () -> client.within(limit));
             fails(wrong, () -> Client.builder("https://x").timeout(limit));
             fails(wrong, () -> Client.builder("https://x").deadline(limit));

@@ -208,6 +208,24 @@ final class EndToEndTests {
         }
     }
 
+    public static void payloadsThatNoDeviceCouldReadAreRefusedBeforeARequest() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        List<DeviceRecipient> recipients = recipients(List.of(device(ACCOUNT, 1000)));
+        Json deep = Json.of("x");
+        for (int level = 0; level < 62; level++) deep = level % 2 == 0 ? Json.object().with("a", deep) : Json.array(List.of(deep));
+        encryption.encrypt(deep, recipients, "default");
+        Json half = Json.of("\ud800");
+        List<Json> unreadable = List.of(Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
+        try (Script script = new Script()) {
+            for (Json payload : unreadable) {
+                fails(IllegalArgumentException.class, () -> encryption.encrypt(payload, recipients, "default"));
+                Notification notification = Notification.of(payload).to(Notification.user("alice"));
+                fails(IllegalArgumentException.class, () -> encryption.send(script.client(), notification));
+            }
+            equal(script.requests.size(), 0);
+        }
+    }
+
     public static void changesWhoseReportHasFailedAreReportedAgain() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
@@ -301,8 +319,23 @@ final class EndToEndTests {
         }
         fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
         fails(IllegalArgumentException.class, () -> pins.distrust("bob", phone.id()));
+        fails(IllegalArgumentException.class, () -> pins.distrust("alice", phone.text()));
         pins.forget("ALICE");
         equal(pins.values(), "{}");
+    }
+
+    public static void aLostDeviceThatWasNotSeenGetsNothing() throws Exception {
+        Json phone = VECTORS.get("devices").get("phone");
+        Json tablet = VECTORS.get("devices").get("tablet");
+        List<String> keys = List.of(text(phone, "key"), text(tablet, "key"));
+        Pins pins = new Pins();
+        pins.trust("alice", new DeviceKey(keys.get(0)));
+        pins.distrust("Alice", text(tablet, "id"));
+        pins = new Pins(pins.values(), true);
+        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys);
+        equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + text(phone, "id") + "[]");
+        pins.trust("alice", new DeviceKey(keys.get(1)));
+        equal(pins.check("alice", text(phone, "account"), keys).recipients.size(), 2);
     }
 
     /** Lies about keys that no history has. */
