@@ -6,7 +6,10 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const renamed = (object, rename, convert = value => value) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
 
-/** Whether a text has half a surrogate pair, which UTF-8 lacks: with the flag `u` a whole pair is another character. */
+/**
+ * Whether a text has half a surrogate pair, which UTF-8 lacks. With the flag `u` a whole pair is
+ * one other character.
+ */
 const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(value);
 
 /**
