@@ -20,6 +20,11 @@ import Testing
         ("static let pause = Duration.seconds(5)", ["pause = Duration.seconds(5)"]),
         ("select id from push where lane = $1 limit 250", ["limit 250"]), ("select id from push limit 1", []),
         ("var count = 0", []), ("let count = 0", []), ("let end = start + 60", []),
+        ("where moves < 2 and retired_at is null", ["moves < 2"]), ("where d.moves <> 20", ["moves <> 20"]),
+        ("if self.rows.count >= 100 {", ["rows.count >= 100"]), ("rows.count == 1", []), ("row.count > 0", []),
+        ("order by created_at desc offset 19", ["offset 19"]), ("limit 5", ["limit 5"]), ("limit -1 offset 0", []),
+        ("let (pages, pause) = (60, 5)", ["pages = 60", "pause = 5"]), ("(pages, rows) = (pages, [])", []),
+        ("Int64(device) >> 16", ["device) >> 16"]), ("{ $0 << 8 | UInt32($1) }", []), ("=> -> 5", []),
     ])
     func constantsCountInEachScope(source: String, numbers: [String]) {
         #expect(Self.numbers(in: source) == numbers)
@@ -158,12 +163,21 @@ import Testing
         }
     }
 
-    /// The constants whose value is a number, except the zeros with which counts begin.
-    /// Also the sizes of pages in SQL.
+    /// The constants whose value is a number, except the zeros with which counts begin. Also
+    /// numbers above 1 in comparisons with a name, in shifts of it, and in SQL's `limit` and
+    /// `offset`. Zeros and ones there are mostly counts of rows. A table's alias does not matter.
     private static func numbers(in source: String) -> [String] {
-        source.matches(
+        let source = source.replacing(/\((\w+(?:, \w+)+)\) = \(([^()\n]+)\)/) { tuple in
+            zip(tuple.1.split(separator: ", "), tuple.2.split(separator: ", ")).map { "let \($0) = \($1)" }
+                .joined(separator: "\n")
+        }
+        let constants = source.matches(
             of: /(?m)\b(?:let|var) (\w+)(?:: [\w.]+)? = ((?:\w*\.\w+\()?([\d_.]*[1-9][\d_.]*)\)?)\s*$/
-        ).map { "\($0.1) = \($0.2)" } + source.matches(of: /\blimit \d\d+/).map { String($0.0) }
+        ).map { "\($0.1) = \($0.2)" }
+        let uses = source.matches(
+            of: /(?:\b[a-z]\.|self\.)?((?:[a-z][\w.]*\)* (?:[<>=!]=|[<>]{1,2})|\blimit|\boffset) (?:[1-9][\d_]+|[2-9]))/
+        )
+        return constants + uses.map { String($0.1) }
     }
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {

@@ -157,6 +157,13 @@ import Testing
         #expect(try await self.list().count == NewSession.maximumCount + 2)
     }
 
+    @Test func sessionWithTheLowestHashEndsFirstAtTheSameTime() async throws {
+        var sessions: [Fingerprint] = []
+        for _ in 0..<NewSession.maximumCount { sessions.append(try await self.addSession().token.fingerprint) }
+        let lowest = try #require(sessions.min { $0.bytes.lexicographicallyPrecedes($1.bytes) })
+        #expect(try await self.addSession().ended == [lowest])
+    }
+
     @Test func listsGoByPrefixAPageAtATime() async throws {
         try await self.fixture.addUser("bob")
         var prefixes: [String] = []

@@ -86,7 +86,7 @@ extension PostgreSQLStore {
     static let oldestCodes = """
         delete from token where hash in (
             select hash from token where user_id = $1 and \(Enrolment.isCode) and hash <> $2
-            order by created_at desc offset $3)
+            order by created_at desc, hash desc offset $3)
         """
 
     package func redeemEnrolment(

@@ -131,7 +131,7 @@ extension WriteTransaction {
     static let oldestSessions = """
         delete from token where hash in (
             select hash from token where user_id = $1 and is_session and hash <> $2
-            order by created_at desc offset $3)
+            order by created_at desc, hash desc offset $3)
         returning hash
         """
     private static let newVersion = "update account set version = version + 1 where id = $1"

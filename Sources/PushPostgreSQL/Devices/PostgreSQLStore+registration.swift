@@ -64,8 +64,8 @@ extension PostgreSQLStore {
     private static let moveDevice = """
         with moved as (
             update device set lane = $2, environment_moves = environment_moves + 1
-            where number = $1 and lane = $3 and handle_key = $4 and environment_moves < 2 and retired_at is null
-            returning number),
+            where number = $1 and lane = $3 and handle_key = $4 and retired_at is null
+                and environment_moves < \(RegistrationDecision.maximumMoves) returning number),
         accepted as (delete from device_push where device in (select number from moved))
         select number from moved
         """

@@ -26,7 +26,7 @@ extension SQLiteStore {
             """
             delete from token where hash in (
                 select hash from token where user_id = \(row.user) and is_session and hash <> \(token.fingerprint.bytes)
-                order by created_at desc limit -1 offset \(NewSession.maximumCount - 1))
+                order by created_at desc, hash desc limit -1 offset \(NewSession.maximumCount - 1))
             returning hash
             """
         ) { try Fingerprint(bytes: $0.data()) }
@@ -111,7 +111,7 @@ extension SQLiteStore {
                 delete from token where hash in (
                     select hash from token where user_id = \(user.id) and \(sql: Enrolment.isCode)
                         and hash <> \(code.bytes)
-                    order by created_at desc limit -1 offset \(Enrolment.maximumCount - 1))
+                    order by created_at desc, hash desc limit -1 offset \(Enrolment.maximumCount - 1))
                 """
             )
             return true

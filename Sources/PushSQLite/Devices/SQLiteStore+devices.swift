@@ -76,7 +76,7 @@ extension SQLiteStore {
                 """
                 update device set lane = \(other.description), environment_moves = environment_moves + 1
                 where number = \(device) and lane = \(lane.description) and handle_key = \(handleKey)
-                    and environment_moves < 2 and retired_at is null
+                    and environment_moves < \(RegistrationDecision.maximumMoves) and retired_at is null
                 """
             )
             guard moved == 1 else { return nil }

@@ -19,6 +19,9 @@ package struct RegistrationDecision: Sendable {
     /// nobody. So somebody who guesses an id learns nothing.
     static let notIssued = "the registration id was not issued to this user"
     static let registeredAgain = "the handle was registered again"
+    /// How often a device may move to its platform's other environment before it registers again:
+    /// there and back. The schemas check the same number.
+    package static let maximumMoves: Int64 = 2
 
     package init(
         _ user: User,
@@ -222,7 +225,7 @@ package struct RegistrationDecision: Sendable {
     /// again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
-        return device.environmentMoves == 1 && device.handleKey == key ? other : nil
+        return (1..<Self.maximumMoves).contains(device.environmentMoves) && device.handleKey == key ? other : nil
     }
 
     private func retirement(of holder: StoredDevice, _ platform: Platform) -> RegistrationPlan.Retirement {
