@@ -89,7 +89,8 @@ extension JSONValue {
     /// which byte the error is.
     init(body bytes: [UInt8]) throws(Problem) {
         do throws(JSONSyntaxError) {
-            // A list nests a payload two levels deeper than its request did; clients read 64 levels.
+            // A list nests a payload two levels deeper than its request did; clients read 64
+            // levels.
             self = try JSONValue(reading: bytes, maximumDepth: 62)
         } catch {
             throw Problem(.invalidJSON, "\(error)\(Self.hint(at: error.offset, in: bytes))")
