@@ -2,7 +2,7 @@
 export interface CallOptions {
   /** The time limit of the call with all its retries, in milliseconds. */
   deadline?: number;
-  /** Ends the call when it is aborted; the call then throws the signal's reason. */
+  /** Ends the call when it is aborted; the call then throws an `AbortError`. */
   signal?: AbortSignal;
 }
 
@@ -327,6 +327,13 @@ export class UnreachableError extends SealpostError {
   /** The status of a load balancer's answer; null if there was none. */
   readonly status: number | null;
   readonly retryAfter: number | null;
+}
+
+/**
+ * The caller's signal has ended the call, so its effect is unknown. `cause` is the signal's reason.
+ */
+export class AbortError extends SealpostError {
+  private constructor();
 }
 
 export type InterferenceKind =

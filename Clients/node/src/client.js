@@ -1,7 +1,7 @@
 import {randomUUID} from 'node:crypto';
 import {setTimeout as sleep} from 'node:timers/promises';
 
-import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
+import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
 import {checkLimits, checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
@@ -104,6 +104,7 @@ export class Client {
     try {
       await this.#ask('POST', BATCHES, {text: `{"Notifications":[${texts.join()}]}`, key, check}, options);
     } catch (reason) {
+      if (reason instanceof AbortError) throw Object.assign(reason, {idempotencyKey});
       if (!(reason instanceof SealpostError)) throw reason;
       // If there was a complete answer before, its outcomes are returned.
       if (outcomes.length === 0) outcomes = texts.map(() => ({status: 'rejected', reason: Object.assign(reason, {idempotencyKey})}));
@@ -273,7 +274,8 @@ export class Client {
         const backoff = Math.min(this.#retryDelay * 2 ** (attempts - 1), Math.max(this.#retryDelay, LONGEST_DELAY));
         const delay = backoff * (0.5 + Math.random() / 2) + (error.retryAfter ?? 0) * 1000;
         if (!mayRepeat(error, isRepeatable) || performance.now() + delay >= end) throw error;
-        await sleep(delay, undefined, {signal}).catch(() => signal.throwIfAborted());
+        // The next attempt throws at once if the signal has ended the delay.
+        await sleep(delay, undefined, {signal}).catch(() => {});
       }
     }
   }

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
+import {AbortError, Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -357,16 +357,17 @@ test('timeouts and signals end a call', async t => {
   const silent = await fake(t, () => {}), waiting = new Client({server: silent.url, token: 'x', retryDelay: 1});
   await assert.rejects(waiting.send({payload: 'x'}, {deadline: 50}), error => error instanceof UnreachableError && error.wasSent);
   const stop = new AbortController(), reason = new Error('shutting down');
-  const sending = waiting.sendMany([{payload: 'x'}], {signal: stop.signal});
+  const isAborted = error => error instanceof AbortError && error.name === 'AbortError' && error.cause === reason && error.idempotencyKey === 'k';
+  const sending = waiting.sendMany([{payload: 'x'}], {key: 'k', signal: stop.signal});
   stop.abort(reason);
-  await assert.rejects(sending, error => error === reason);
-  await assert.rejects(waiting.send({payload: 'x'}, {signal: AbortSignal.abort(reason)}), error => error === reason);
+  await assert.rejects(sending, isAborted);
+  await assert.rejects(waiting.send({payload: 'x'}, {key: 'k', signal: AbortSignal.abort(reason)}), isAborted);
 
   const busy = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 30})), resting = new AbortController();
-  const call = new Client({server: busy.url, token: 'x'}).send({payload: 'x'}, {signal: resting.signal});
+  const call = new Client({server: busy.url, token: 'x'}).send({payload: 'x'}, {key: 'k', signal: resting.signal});
   while (busy.count === 0) await new Promise(setImmediate);
   resting.abort(reason);
-  await assert.rejects(call, error => error === reason);
+  await assert.rejects(call, isAborted);
 
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
