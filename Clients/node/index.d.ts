@@ -277,7 +277,8 @@ export class Client {
   deviceKeys(expression: string, options?: CallOptions & {app?: string}): Promise<UserKeys[]>;
   /**
    * Sends any request of the API, and returns the answer's JSON with the API's own names. Retries a
-   * `POST` if it has a key.
+   * `POST` if it has a key. Throws a `TypeError` for another method than GET, HEAD, POST, PUT, PATCH
+   * and DELETE, and for a body with GET or HEAD.
    */
   call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
 }

@@ -10,6 +10,9 @@ const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
 const LONGEST_DELAY = 30_000;
 
+/** The methods of the API, and whether their requests have bodies. `fetch` refuses other methods. */
+const METHODS = new Map([['GET', false], ['HEAD', false], ['POST', true], ['PUT', true], ['PATCH', true], ['DELETE', true]]);
+
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
  * Encodes all but letters, digits, `-`, `.` and `_`: the server signs paths and queries as the
@@ -218,6 +221,8 @@ export class Client {
     const {body, key, query, ...others} = optionsOf(options);
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
+    if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is none of ${[...METHODS.keys()].join(', ')}`);
+    if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has none; use \`query\``);
     const text = body === undefined ? undefined : jsonOf(body);
     return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, others)).json;
   }

@@ -2,7 +2,7 @@
 
 import {AsyncLocalStorage} from 'node:async_hooks';
 import crypto, {
-  ECDH, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
+  ECDH, KeyObject, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
   randomBytes, sign, verify,
 } from 'node:crypto';
 
@@ -138,8 +138,9 @@ export class SenderKey {
   #agreement = createECDH('prime256v1');
 
   /** Use `read` or `generate`. */
-  constructor(pem) {
-    this.#key = createPrivateKey(pem);
+  constructor(key) {
+    if (!(key instanceof KeyObject)) throw new TypeError('key: use SenderKey.read for a PEM text');
+    this.#key = key;
     this.point = pointOf(createPublicKey(this.#key));
     this.#agreement.setPrivateKey(this.#key.export({format: 'jwk'}).d, 'base64url');
     this.id = idOf(this.point);
@@ -148,11 +149,11 @@ export class SenderKey {
 
   /** Reads a private key in PKCS #8, as `pem()` returns it. */
   static read(pem) {
-    return new SenderKey(pem);
+    return new SenderKey(createPrivateKey(pem));
   }
 
   static generate() {
-    return new SenderKey(generatedKey().export({format: 'pem', type: 'pkcs8'}));
+    return new SenderKey(generatedKey());
   }
 
   pem() {

@@ -396,6 +396,13 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
+  for (const name of ['to', 'app', 'platforms', 'sendAt']) {
+    await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
+  }
+  for (const [method, extra] of [['GET', {body: {}}], ['HEAD', {body: 1}], ['TRACE'], ['CONNECT'], ['post'], ['A B'], [undefined]]) {
+    await assert.rejects(publisher.call(method, '/api/users', extra), TypeError, method);
+  }
+  assert.throws(() => new SenderKey(SenderKey.generate().pem()), {name: 'TypeError', message: /SenderKey\.read/});
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
 });
