@@ -162,6 +162,18 @@ class CallTests(unittest.TestCase):
         with mock.patch("sealpost.transport.MAXIMUM_BODY", 1 << 16), self.assertRaisesRegex(Interference, "oversized"):
             self.client(endless).counts(7)
 
+    def test_informational_answers_are_skipped_up_to_a_number(self):
+        hint = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nMyToken: 3\r\n\r\n"
+        for before in (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 102 Processing\r\n\r\n", hint, hint * 15):
+            with self.subTest(before):
+                client = self.client(*[lambda request: before + sent(request)] * 2)
+                self.assertEqual([client.send(Notification("x")).id for _ in range(2)], [7, 7])
+                self.assertEqual(self.script.connections, 1)
+        with self.assertRaisesRegex(Unreachable, "too many informational answers"):
+            self.client(lambda request: hint * 16 + sent(request), deadline=0.1).send(Notification("x"))
+        with self.assertRaisesRegex(Interference, "status 101"):
+            self.client(lambda request: b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + sent(request)).send(Notification("x"))
+
     def test_an_address_that_refuses_connections_is_unreachable(self):
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
