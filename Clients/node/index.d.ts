@@ -489,9 +489,10 @@ export class Encryption {
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
    * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
    * once with all changes. `prepare` calls it once for each user, since another call may send
-   * meanwhile.
+   * meanwhile. `maximumPayload` is the maximum number of bytes of a payload's JSON text;
+   * docs/end-to-end.md has its value for a server with another `notifications.maxPayload`.
    */
-  constructor(key: SenderKey, pins: Pins, options: {changed: (changes: KeyChange[]) => void | Promise<void>});
+  constructor(key: SenderKey, pins: Pins, options: {changed: (changes: KeyChange[]) => void | Promise<void>; maximumPayload?: number});
   readonly pins: Pins;
   /**
    * Sends a notification to the trusted devices of its recipients, as `client.send` does.
