@@ -221,8 +221,8 @@ export class Client {
     const {body, key, query, ...others} = optionsOf(options);
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
-    if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is none of ${[...METHODS.keys()].join(', ')}`);
-    if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has none; use \`query\``);
+    if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is not one of ${[...METHODS.keys()].join(', ')}`);
+    if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has no body; use \`query\``);
     const text = body === undefined ? undefined : jsonOf(body);
     return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, others)).json;
   }

@@ -138,7 +138,7 @@ class _Response(http.client.HTTPResponse):
 
     def _read_status(self) -> Tuple[str, int, str]:
         # RFC 9110 section 15.2: a client skips all informational answers; http.client skips only
-        # 100. The client never asks for another protocol, so a 101 is no answer of the server.
+        # 100. The client never asks for another protocol, so its checks refuse a 101.
         for _ in range(MAXIMUM_INFORMATIONAL):
             found = super()._read_status()  # type: ignore[misc]
             if not 100 <= found[1] < 200 or found[1] == 101:
