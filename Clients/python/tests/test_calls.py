@@ -97,7 +97,8 @@ class CallTests(unittest.TestCase):
 
     def test_an_answer_that_is_cut_anywhere_is_requested_again(self):
         whole = sent(b"POST / HTTP/1.1\r\nMyToken: 126322567\r\n\r\n")
-        cut = [lambda request, length=length: [sent(request)[:length], None] for length in range(0, len(whole), 7)]
+        # The length of an answer depends on the random `MyToken`.
+        cut = [lambda request, length=length: [sent(request)[:-1][:length], None] for length in range(0, len(whole), 7)]
         client = self.client(*[step for one in cut for step in (one, sent)], deadline=1e9)
         for _ in cut:
             self.assertEqual(client.send(Notification("x")).id, 7)
