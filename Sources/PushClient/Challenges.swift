@@ -65,7 +65,10 @@ extension PushClient.ServerTrust {
         /// A chain that the system does not trust has an error of its own: such a chain usually
         /// comes from a captive portal, not from a server with a changed key.
         func refusal(of trust: SecTrust) -> (any Error)? {
-            guard SecTrustEvaluateWithError(trust, nil) else { return URLError(.serverCertificateUntrusted) }
+            var error: CFError?
+            guard SecTrustEvaluateWithError(trust, &error) else {
+                return URLError(NetworkFailure.code(ofTrust: error.map(CFErrorGetCode)))
+            }
             guard case .pinned(let pins) = self, let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate],
                 chain.compactMap(SubjectPublicKeyInfo.init).contains(where: { key in pins.contains { $0.matches(key) } }
                 )

@@ -104,10 +104,10 @@ extension PushClient {
             Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)", accountID: id)
         }
 
-        /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls throw
-        /// ``PushClientError/unauthorized(_:)``.
+        /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls of the
+        /// server throw ``PushClientError/signedOut``, and send nothing.
         public static func none(account: String) -> Credentials {
-            .tokens(account: account) { _ in throw PushClientError.unauthorized(Problem(.unauthorized)) }
+            .tokens(account: account) { _ in throw PushClientError.signedOut }
         }
 
         private static func session(of authorization: String) -> String {

@@ -55,6 +55,10 @@ extension PushClient {
     ///
     /// The server then ends all sessions of the user, including this one, and the registrations of
     /// their devices. So sign in again with the new password, and register this device again.
+    ///
+    /// If the call throws ``PushClientError/offline(_:)`` or an interference, the server may have
+    /// changed the password nevertheless. Sign in with the new password, and if the server refuses
+    /// it, with the old one.
     public func changePassword(_ current: String, to next: String) async throws {
         var request = APIRequest("PUT", Paths.ownPassword, isRepeatable: false)
         request.body = .object([.init("Current", .string(current)), .init("New", .string(next))])

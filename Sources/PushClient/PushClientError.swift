@@ -19,8 +19,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The name or the password is wrong, or the token is no longer valid; the problem's code says
     /// which.
     case unauthorized(Problem)
-    /// The account was signed out on this device since this client was created. The client sent
-    /// nothing, or stored nothing of the answer.
+    /// The account was signed out on this device since this client was created, or the client has
+    /// no credentials. The client sent nothing, or stored nothing of the answer.
     case signedOut
     /// The call needs a registration of this device, but the device is not registered: register it
     /// first.

@@ -8,6 +8,7 @@ public typealias CFTypeRef = AnyObject
 public typealias CFDictionary = [String: Any]
 public typealias CFData = Data
 public typealias CFArray = [AnyObject]
+public typealias CFError = NSError
 public typealias OSStatus = Int32
 
 public final class SecTrust: Hashable {
@@ -37,7 +38,8 @@ public let kSecClassGenericPassword: CFString = "genp"
 public let kSecReturnData: CFString = "r_Data"
 public let kSecValueData: CFString = "v_Data"
 
-public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<AnyObject?>?) -> Bool { false }
+public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
+public func CFErrorGetCode(_ error: CFError) -> Int { 0 }
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
 public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? { nil }
 public func SecKeyCopyExternalRepresentation(_ key: SecKey, _ error: UnsafeMutablePointer<AnyObject?>?) -> CFData? {

@@ -42,12 +42,19 @@ import Testing
         #expect(self.server.requests.isEmpty)
     }
 
+    /// Calls that need an account send nothing without credentials.
     @Test func aCodeSignsInWithoutCredentials() async throws {
         let options = self.server.options
         let client = PushClient(server: self.server.url, credentials: .none(account: "alice"), options: options)
         let session = try await client.signInWithCode("code")
         #expect(session.token == "spt_test" && session.account != nil)
-        await unauthorized { try await client.sync() }
+        #expect(try await client.cachedInbox().notifications.isEmpty)
+        await #expect(throws: PushClientError.signedOut) { try await client.sync() }
+        await #expect(throws: PushClientError.signedOut) { try await client.notification(7) }
+        await #expect(throws: PushClientError.signedOut) { try await client.signIn() }
+        await #expect(throws: PushClientError.signedOut) {
+            try await client.registerIfNeeded(platform: "apns", handle: "a")
+        }
         #expect(self.server.requests == ["POST /api/enrolment"])
     }
 

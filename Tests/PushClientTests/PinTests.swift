@@ -48,6 +48,21 @@ import Testing
         #expect(PushClient.KeyPin(sha256: text) == nil)
     }
 
+    /// These numbers stand in for Apple's Security framework, which Linux lacks: a chain that the
+    /// framework refuses because of its dates has the same name as without pinned keys.
+    @Test(
+        arguments: [
+            (-67818, .wrongClock, .clock), (-67819, .wrongClock, .clock), (-67843, .untrustedKey, .pin),
+            (nil, .untrustedKey, .pin),
+        ] as [(Int?, Interference.Kind, PushClient.Advice)]
+    )
+    func aRefusedChainIsNamedByItsReason(code: Int?, kind: Interference.Kind, advice: PushClient.Advice) throws {
+        let refusal = URLError(NetworkFailure.code(ofTrust: code))
+        let found = try #require(NetworkFailure.refusedCertificate(refusal, path: "/api/register"))
+        #expect(found.kind == kind)
+        #expect(PushClient.Advice(for: PushClientError.interference(found)) == advice)
+    }
+
     #if !canImport(Security)
         @Test func aClientThatCannotComparePinsSendsNothing() async throws {
             let pin = try #require(PushClient.KeyPin(sha256: Data(count: 32).base64EncodedString()))

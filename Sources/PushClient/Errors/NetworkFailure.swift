@@ -51,6 +51,18 @@ enum NetworkFailure {
         return Interference(kind: kind, expected: expected, seen: seen, status: 0, path: path)
     }
 
+    /// Converts the code of the error with which Apple's Security framework refuses a chain.
+    ///
+    /// With pinned certificate keys the client evaluates the chain in place of the URL session,
+    /// which would name a wrong date itself.
+    static func code(ofTrust code: Int?) -> URLError.Code {
+        switch code {
+        // errSecCertificateExpired and errSecCertificateNotValidYet
+        case -67818, -67819: .serverCertificateHasBadDate
+        default: .serverCertificateUntrusted
+        }
+    }
+
     /// Whether an answer ended early because this device lost its network: a change from Wi-Fi to
     /// mobile, or a connection that the system closed. Such an end is not an interference.
     static func isOwn(_ error: URLError) -> Bool {
