@@ -1320,6 +1320,23 @@ public final class ClientTests {
         });
     }
 
+    public static void aDeviceThatEndsItselfRegistersAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Device own = client.devices().list().get(0);
+            server.devices.add("device-2");
+            client.devices().endDevice(client.devices().list().get(1));
+            server.log.clear();
+            Check.equal(client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), own.id(), "the end of another device");
+            Check.equal(server.log, Collections.emptyList(), "no requests");
+            client.devices().endDevice(own);
+            Check.fails(() -> client.devices().testPush(), PushClientException.Reason.NOT_REGISTERED);
+            client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
+        });
+    }
+
     public static void aDeadlineHoldsAgainstADrippingPeer() throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 TestFolder folder = new TestFolder()) {
