@@ -26,10 +26,11 @@ public final class Devices {
 
     List<Device> list(Deadline deadline) throws PushClientException {
         Answer answer = client.api.call(new Request("GET", Paths.REGISTER), deadline);
+        String own = client.account.read().index.registration;
         if (answer.json == null || answer.json.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of devices");
         List<Device> devices = new ArrayList<>();
         for (Json element : answer.json.elements()) {
-            Device device = Device.read(element);
+            Device device = Device.read(element, own);
             if (device == null) throw answer.unexpected("a list of devices");
             devices.add(device);
         }

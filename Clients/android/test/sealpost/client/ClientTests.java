@@ -1308,6 +1308,7 @@ public final class ClientTests {
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
+            Check.that(devices.get(0).isThisDevice() && !devices.get(1).isThisDevice(), "this device");
             client.devices().endDevice(devices.get(1));
             Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
             Check.equal(
