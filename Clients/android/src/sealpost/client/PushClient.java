@@ -61,7 +61,7 @@ public final class PushClient {
     // Stored state
 
     /**
-     * The cached inbox, at once and without network.
+     * The cached inbox, at once and without network; empty before the first sign-in.
      *
      * <p>A client's first call reads all entries; later calls read only new entries.
      */

@@ -148,7 +148,8 @@ public final class ClientTests {
                 Check.equal(registrations(later, server), other.startsWith("of") ? 1 : 0, other);
             }
             PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
-            Check.equal(registrations(none, server), 0, "without a token there is nothing to compare");
+            Check.fails(() -> registrations(none, server), PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.log.size(), 0, "requests without a token");
         });
     }
 
@@ -344,7 +345,24 @@ public final class ClientTests {
             Check.equal(client.sync().failure().reason(), PushClientException.Reason.OFFLINE, "why");
             provider = refused -> null;
             PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.fails(other::sync, PushClientException.Reason.UNAUTHORIZED);
+            Check.fails(other::sync, PushClientException.Reason.SIGNED_OUT);
+        });
+    }
+
+    public static void callsBeforeTheSignInSendNothing() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.signedIn(folder.store());
+            Check.that(client.cachedInbox().notifications().isEmpty(), "nothing to be seen");
+            Check.fails(client::sync, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(client::signIn, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.preview(7), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.send(Json.of("text"), "key"), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.devices().list(), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.registerIfNeeded("fcm", "a", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.changePassword("old", "new"), PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.log, Collections.emptyList(), "no requests");
+            client.signIn("alice", "secret");
+            Check.that(client.sync().isFresh(), "signed in");
         });
     }
 
@@ -546,8 +564,7 @@ public final class ClientTests {
         Check.that(!isAccountThere(folder), "nothing is stored");
         PushClient later = server.signedIn(folder.store());
         Check.that(later.cachedInbox().notifications().isEmpty(), "nothing to be seen");
-        PushClientException error = Check.fails(later::sync, PushClientException.Reason.UNAUTHORIZED);
-        Check.equal(error.problem(), null, "there is no token to ask with");
+        Check.fails(later::sync, PushClientException.Reason.SIGNED_OUT);
     }
 
     // The account of an answer
