@@ -205,7 +205,7 @@ public final class NetworkTests {
      * The server carries out the request and closes the connection without an answer, so the
      * client does not know the outcome.
      */
-    public static void aSignInAndARegistrationAreSentOnce() throws Exception {
+    public static void aSignInARegistrationAndANewPasswordAreSentOnce() throws Exception {
         for (boolean isKept : new boolean[] {true, false}) {
             try (RawServer server = new RawServer(head -> head.startsWith("GET") ? RawServer.echoed(head, 200, SESSION) : "");
                     TestFolder folder = new TestFolder()) {
@@ -215,8 +215,11 @@ public final class NetworkTests {
                 server.log.clear();
                 Check.fails(client::signIn, PushClientException.Reason.OFFLINE);
                 Check.fails(() -> client.register("fcm", "h", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
+                Check.fails(() -> client.changePassword("secret", "another"), PushClientException.Reason.OFFLINE);
                 server.log.removeIf(line -> line.startsWith("GET"));
-                Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/register?handle=h"), "the requests");
+                List<String> wanted =
+                        Arrays.asList("POST /api/sessions", "POST /api/register?handle=h", "PUT /api/users/current/password");
+                Check.equal(server.log, wanted, "the requests");
             }
         }
     }
