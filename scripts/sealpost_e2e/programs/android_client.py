@@ -119,8 +119,7 @@ def harm(interferer, site, chain, id):
             found.append(f"status {other[0]}")
         if own[1] != other[1]:
             found.append("another body")
-        names = ("mytoken", "signature", "signature-input", "content-digest", "etag")
-        found += [f"no {name}" for name in names if name in own[2] and name not in other[2]]
+        found += [f"no {name}" for name in {"mytoken", "signature", "signature-input", "content-digest", "etag"} & own[2] - other[2]]
         if any(name.isupper() and len(name) > 4 for name, _ in other[4]):
             found.append("capitals")
     return found
