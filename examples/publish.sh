@@ -21,9 +21,11 @@ case $2 in
 "" | *[!$characters]*) echo "$2: this is not the name of a user" >&2; exit 64 ;;
 esac
 
-# Escapes the three characters of a line of text that JSON does not allow.
-tab=$(printf '\t')
-text=$(printf '%s' "$3" | sed -e 's/[\\"]/\\&/g' -e "s/$tab/\\\\t/g")
+# Escapes the characters of a text that JSON does not allow. The server refuses other control characters. Each line ends with an
+# escaped line break, which is removed from the last line.
+tab=$(printf '\t') return=$(printf '\r')
+text=$(printf '%s\n' "$3" | sed -e 's/[\\"]/\\&/g' -e "s/$tab/\\\\t/g" -e "s/$return/\\\\r/g" -e 's/$/\\n/' | tr -d '\n')
+text=${text%\\n}
 answer=$(mktemp)
 trap 'rm -f "$answer"' EXIT
 # Retries after a timeout and after 408, 429, 500, 502, 503 and 504. Curl reads the token from its input, since other users can

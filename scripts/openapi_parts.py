@@ -17,7 +17,8 @@ payload over an authenticated connection.
 `fetch`, `send`, `register`, `manage`, `view` and `metrics` limit a token. With TLS client certificates, or a proxy that signs users in, requests need no credentials.
 
 **JSON.** Answers have member names in PascalCase; in requests the server compares names without case. It ignores unknown
-members, and treats `null` like a missing member. JSON in requests may be nested at most 62 levels deep.
+members, and treats `null` like a missing member, except for `App`, `To`, `Platforms` and `SendAt` of a notification, which
+must not be null. JSON in requests may be nested at most 62 levels deep.
 
 **Strict handling.** With `Prefer: handling=strict` (RFC 7240) the server refuses a request with an unknown member or query
 parameter before it has any effect: 400 `unknown-member` or `unknown-parameter`, whose `detail` names it. The answers then have
@@ -250,15 +251,15 @@ SCHEMAS = {
     "NotificationOrder": thing(
         ["Payload"],
         {
-            "App": schema("App"),
+            "App": {"type": "string", "pattern": "^[-a-z0-9_]{1,64}$", "description": "An app that the server sends for and that the sender belongs to. Default: the sender's only app, or `default`.", "examples": ["bank"]},
             "Payload": schema("Payload"),
-            "To": either(
-                "array", minItems=1, maxItems=20,
-                items={"type": "string", "pattern": "^[-A-Za-z0-9_@#+.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
-                description="Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each. The notification goes to all devices that match any of them. `username:` and a name means a user. Default: the caller. The role `device` can send only to itself.",
-            ),
-            "Platforms": either("array", items=schema("Platform"), description="The platforms of the app to which pushes go. Default: all but those for calls."),
-            "SendAt": {"type": ["string", "null"], "format": "date-time", "description": "The time of the sending, at most 30 days ahead, in RFC 3339 with its zone. Until then no recipient sees the notification, and its sender can recall it with `DELETE`. The server determines the recipients at that time. A past time means now.", "examples": ["2026-11-22T08:30:00+01:00"]},
+            "To": {
+                "type": "array", "minItems": 1, "maxItems": 20,
+                "items": {"type": "string", "pattern": "^[-A-Za-z0-9_@#+.:!&|() ]+$", "examples": ["username:alice", "news && !(beta || username:bob)"]},
+                "description": "Tag expressions of `&&`, `||`, `!` and parentheses, with at most 20 tags each. The notification goes to all devices that match any of them. `username:` and a name means a user. Default: the caller. The role `device` can send only to itself.",
+            },
+            "Platforms": {"type": "array", "items": schema("Platform"), "description": "The platforms of the app to which pushes go. Default: all but those for calls."},
+            "SendAt": {"type": "string", "format": "date-time", "description": "The time of the sending, at most 30 days ahead, in RFC 3339 with its zone. Until then no recipient sees the notification, and its sender can recall it with `DELETE`. The server determines the recipients at that time. A past time means now.", "examples": ["2026-11-22T08:30:00+01:00"]},
             "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds from the sending until the server erases the payload and ends the pushes. The configuration may set a lower maximum; with a platform for calls it is 120, and the default."),
             "Priority": {"enum": ["high", "normal", None], "default": "high", "description": "The urgency of the push, for providers that support it."},
             "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that the provider has not delivered. Providers see only a keyed hash of the key."),

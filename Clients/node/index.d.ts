@@ -2,7 +2,7 @@
 export interface CallOptions {
   /** The time limit of the call with all its retries, in milliseconds. */
   deadline?: number;
-  /** Ends the call when it is aborted; the call then throws the signal's reason. */
+  /** Ends the call when it is aborted; the call then throws an `AbortError`. */
   signal?: AbortSignal;
 }
 
@@ -277,7 +277,8 @@ export class Client {
   deviceKeys(expression: string, options?: CallOptions & {app?: string}): Promise<UserKeys[]>;
   /**
    * Sends any request of the API, and returns the answer's JSON with the API's own names. Retries a
-   * `POST` if it has a key.
+   * `POST` if it has a key. Throws a `TypeError` for another method than GET, HEAD, POST, PUT, PATCH
+   * and DELETE, and for a body with GET or HEAD.
    */
   call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
 }
@@ -327,6 +328,13 @@ export class UnreachableError extends SealpostError {
   /** The status of a load balancer's answer; null if there was none. */
   readonly status: number | null;
   readonly retryAfter: number | null;
+}
+
+/**
+ * The caller's signal has ended the call, so its effect is unknown. `cause` is the signal's reason.
+ */
+export class AbortError extends SealpostError {
+  private constructor();
 }
 
 export type InterferenceKind =
@@ -481,9 +489,10 @@ export class Encryption {
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
    * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
    * once with all changes. `prepare` calls it once for each user, since another call may send
-   * meanwhile.
+   * meanwhile. `maximumPayload` is the maximum number of bytes of a payload's JSON text;
+   * docs/end-to-end.md has its value for a server with another `notifications.maxPayload`.
    */
-  constructor(key: SenderKey, pins: Pins, options: {changed: (changes: KeyChange[]) => void | Promise<void>});
+  constructor(key: SenderKey, pins: Pins, options: {changed: (changes: KeyChange[]) => void | Promise<void>; maximumPayload?: number});
   readonly pins: Pins;
   /**
    * Sends a notification to the trusted devices of its recipients, as `client.send` does.

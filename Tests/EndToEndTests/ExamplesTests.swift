@@ -28,7 +28,7 @@ import Testing
         let token = try await Daemon.run(["token", "create", "paul", "--scope", "send"], in: self.folder).output
             .trimmingCharacters(in: .newlines)
         let daemon = try await Daemon(in: self.folder)
-        let text = "It's \"ready\" \\\tnow."
+        let text = "It's \"ready\" \\\tnow.\r\nPlease call.\n"
         let address = "http://127.0.0.1:\(daemon.port)"
         func publish(to user: String, with token: String, at server: String) async throws -> ChildProcess.Ended {
             try await ChildProcess(

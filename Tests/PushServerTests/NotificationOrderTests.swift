@@ -35,9 +35,9 @@ import Testing
     // MARK: Accepted
 
     @Test(arguments: [
-        #""To":["username:bob"]"#, #""To":null"#, #""To":["!a && (b || c)"]"#, #""To":\#(expressions(20))"#,
+        #""To":["username:bob"]"#, #""To":["!a && (b || c)"]"#, #""To":\#(expressions(20))"#,
         #""To":[\#(quoted(120, "t"))]"#, #""Platforms":["apns"]"#, #""Platforms":["gcm","fcm","wns"]"#,
-        #""Platforms":null"#, #""ExpiresIn":1"#, #""ExpiresIn":\#(longest)"#, #""ExpiresIn":null"#,
+        #""ExpiresIn":1"#, #""ExpiresIn":\#(longest)"#, #""ExpiresIn":null"#,
         #""Priority":"high""#, #""Priority":"normal""#, #""Priority":null"#, #""CollapseKey":"x""#,
         #""CollapseKey":\#(quoted(64))"#, #""CollapseKey":"!~""#, #""CollapseKey":null"#, #""Store":"cacheable""#,
         #""Store":"never""#, #""Store":null"#, #""ReadOnce":true"#, #""ReadOnce":false"#, #""ReadOnce":null"#,
@@ -52,6 +52,9 @@ import Testing
 
     @Test(arguments: [
         (#""Payload":null"#, "Payload is missing"), (#""NoPayload":1"#, "Payload is missing"),
+        (#""To":null"#, "To must not be null; leave it out for its default"),
+        (#""To":["news"],"to":null"#, "To must not be null"), (#""App":null"#, "App must not be null"),
+        (#""Platforms":null"#, "Platforms must not be null"), (#""SendAt":null"#, "SendAt must not be null"),
         (#""To":[]"#, "To must have 1 to 20 elements"), (#""To":\#(expressions(21))"#, "To must have 1 to 20 elements"),
         (#""To":"username:bob""#, "To must be an array of strings, not a string"),
         (#""To":[1]"#, "To must be an array of strings, not a number"),

@@ -1,7 +1,7 @@
 import {randomUUID} from 'node:crypto';
 import {setTimeout as sleep} from 'node:timers/promises';
 
-import {InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
+import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
 import {checkLimits, checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
@@ -9,6 +9,9 @@ import {checkLimits, checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, 
 const BATCH = {count: 500, bytes: 4_000_000};
 /** The longest delay before a retry without `Retry-After`, in milliseconds. */
 const LONGEST_DELAY = 30_000;
+
+/** The methods of the API, and whether their requests have bodies. `fetch` refuses other methods. */
+const METHODS = new Map([['GET', false], ['HEAD', false], ['POST', true], ['PUT', true], ['PATCH', true], ['DELETE', true]]);
 
 const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
 /**
@@ -104,6 +107,7 @@ export class Client {
     try {
       await this.#ask('POST', BATCHES, {text: `{"Notifications":[${texts.join()}]}`, key, check}, options);
     } catch (reason) {
+      if (reason instanceof AbortError) throw Object.assign(reason, {idempotencyKey});
       if (!(reason instanceof SealpostError)) throw reason;
       // If there was a complete answer before, its outcomes are returned.
       if (outcomes.length === 0) outcomes = texts.map(() => ({status: 'rejected', reason: Object.assign(reason, {idempotencyKey})}));
@@ -217,6 +221,8 @@ export class Client {
     const {body, key, query, ...others} = optionsOf(options);
     // Another path would become a part of the host's name, and that host would get the token.
     if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
+    if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is not one of ${[...METHODS.keys()].join(', ')}`);
+    if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has no body; use \`query\``);
     const text = body === undefined ? undefined : jsonOf(body);
     return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, others)).json;
   }
@@ -273,7 +279,8 @@ export class Client {
         const backoff = Math.min(this.#retryDelay * 2 ** (attempts - 1), Math.max(this.#retryDelay, LONGEST_DELAY));
         const delay = backoff * (0.5 + Math.random() / 2) + (error.retryAfter ?? 0) * 1000;
         if (!mayRepeat(error, isRepeatable) || performance.now() + delay >= end) throw error;
-        await sleep(delay, undefined, {signal}).catch(() => signal.throwIfAborted());
+        // The next attempt throws at once if the signal has ended the delay.
+        await sleep(delay, undefined, {signal}).catch(() => {});
       }
     }
   }

@@ -2,12 +2,12 @@
 
 import {AsyncLocalStorage} from 'node:async_hooks';
 import crypto, {
-  ECDH, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
+  ECDH, KeyObject, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
   randomBytes, sign, verify,
 } from 'node:crypto';
 
 import {SealpostError} from './errors.js';
-import {isObject, jsonOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -18,6 +18,11 @@ const MAXIMUM_DEVICES = 1000;
  * clients can read a payload.
  */
 const MAXIMUM_LEVELS = 62;
+/**
+ * The maximum number of bytes of a payload's JSON text. Encrypted for one device, a longer text
+ * exceeds the server's default `notifications.maxPayload`, since the next size class does.
+ */
+const MAXIMUM_PAYLOAD = 45_055;
 /**
  * How long a device's HPKE context is reused, in milliseconds: a new context costs a key
  * agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
@@ -63,11 +68,13 @@ const idOf = value => text(sha256(value).subarray(0, 16));
 const fits = (value, levels) => typeof value !== 'object' || value === null || (levels > 0 && Object.values(value).every(inner => fits(inner, levels - 1)));
 const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 
-/** The JSON of a payload. Throws for a payload that no device could read. */
-function plainOf(payload) {
+/** The JSON of a payload. Throws for a payload that no device could get. */
+function plainOf(payload, maximum) {
   const plain = jsonOf(payload);
   if (plain === undefined) throw new TypeError('the payload is no value of JSON');
   if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
+  const length = Buffer.byteLength(plain);
+  if (length > maximum) throw new RangeError(`the payload has ${length} bytes of JSON text; an end-to-end payload has at most ${maximum}`);
   return plain;
 }
 
@@ -138,8 +145,9 @@ export class SenderKey {
   #agreement = createECDH('prime256v1');
 
   /** Use `read` or `generate`. */
-  constructor(pem) {
-    this.#key = createPrivateKey(pem);
+  constructor(key) {
+    if (!(key instanceof KeyObject)) throw new TypeError('key: use SenderKey.read for a PEM text');
+    this.#key = key;
     this.point = pointOf(createPublicKey(this.#key));
     this.#agreement.setPrivateKey(this.#key.export({format: 'jwk'}).d, 'base64url');
     this.id = idOf(this.point);
@@ -148,11 +156,11 @@ export class SenderKey {
 
   /** Reads a private key in PKCS #8, as `pem()` returns it. */
   static read(pem) {
-    return new SenderKey(pem);
+    return new SenderKey(createPrivateKey(pem));
   }
 
   static generate() {
-    return new SenderKey(generatedKey().export({format: 'pem', type: 'pkcs8'}));
+    return new SenderKey(generatedKey());
   }
 
   pem() {
@@ -333,6 +341,7 @@ function undo({values}, changes) {
 /** Encrypts payloads of one sender. */
 export class Encryption {
   #changed;
+  #maximumPayload;
   /** The end of the last report: no call may send before another has reported its changes. */
   #reported = Promise.resolve();
   #isReporting = new AsyncLocalStorage();
@@ -344,18 +353,20 @@ export class Encryption {
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
    * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
    * once with all changes. `prepare` calls it once for each user, since another call may send
-   * meanwhile.
+   * meanwhile. `maximumPayload` is the maximum number of bytes of a payload's JSON text.
    */
   constructor(key, pins, options) {
     mustBe('an object', {options});
-    const {changed, ...others} = options;
+    const {changed, maximumPayload = MAXIMUM_PAYLOAD, ...others} = options;
     refuse(others);
     mustBe('a function', {changed});
+    checkNumbers({maximumPayload});
     if (!(key instanceof SenderKey)) throw new TypeError('key: an Encryption needs a SenderKey of this package');
     if (!(pins instanceof Pins)) throw new TypeError('pins: an Encryption needs Pins of this package, such as new Pins()');
     this.key = key;
     this.pins = pins;
     this.#changed = changed;
+    this.#maximumPayload = maximumPayload;
   }
 
   /**
@@ -389,7 +400,7 @@ export class Encryption {
   async encrypted(client, notification) {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
-    const {to, app = 'default'} = notification, plain = plainOf(notification.payload);
+    const {to, app = 'default'} = notification, plain = plainOf(notification.payload, this.#maximumPayload);
     return {...notification, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app), {app})};
   }
 
@@ -458,7 +469,7 @@ export class Encryption {
    * choose and never use again.
    */
   encrypt(payload, recipients, options) {
-    return this.#encrypt(plainOf(payload), recipients, optionsOf(options));
+    return this.#encrypt(plainOf(payload, this.#maximumPayload), recipients, optionsOf(options));
   }
 
   #encrypt(plain, recipients, options) {

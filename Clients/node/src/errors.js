@@ -43,6 +43,16 @@ export class UnreachableError extends SealpostError {
 }
 
 /**
+ * The caller's signal has ended the call, so its effect is unknown. `cause` is the signal's reason.
+ * The name is that of the errors of Node's own aborted calls.
+ */
+export class AbortError extends SealpostError {
+  constructor(signal) {
+    super('the signal has ended the call', {cause: signal.reason});
+  }
+}
+
+/**
  * An answer that is not the server's own answer to this request. docs/evidence/vectors explains
  * `kind`. `retryAfter` is in seconds, or null. The error is safe to log.
  */

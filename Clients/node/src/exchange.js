@@ -2,7 +2,7 @@
 
 import {randomInt} from 'node:crypto';
 
-import {InterferenceError, ProblemError, UnreachableError} from './errors.js';
+import {AbortError, InterferenceError, ProblemError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
 import {checkLimits, checkNumbers, isVisible, mustBe, refuse} from './wire.js';
 
@@ -52,7 +52,7 @@ export class Exchange {
    * `field(name)`.
    *
    * Throws a `ProblemError`, an `UnreachableError` or an `InterferenceError`; if the signal is
-   * aborted, throws the signal's reason.
+   * aborted, an `AbortError`.
    */
   async ask({method, path, query = null, body, key}, {timeout, signal}) {
     const request = {method, path, query, token: this.makeToken()};
@@ -60,7 +60,7 @@ export class Exchange {
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (key !== undefined) headers['Idempotency-Key'] = `"${key}"`;
     if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0]);
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw new AbortError(signal);
     const limit = new AbortController(), end = () => limit.abort();
     const timer = setTimeout(end, Math.min(timeout, this.timeout));
     signal?.addEventListener('abort', end);
@@ -78,7 +78,7 @@ export class Exchange {
       }
       return this.#check(request, answer);
     } catch (error) {
-      signal?.throwIfAborted();
+      if (signal?.aborted) throw new AbortError(signal);
       if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnreachableError) throw error;
       const cause = error.cause ?? error, wasSent = !BEFORE_SENDING.has(cause.code);
       throw new UnreachableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});

@@ -1,5 +1,5 @@
 export {Client} from './client.js';
 export {DeviceKey, Encryption, NoTrustedDeviceError, Pins, SenderKey, UnreadableError} from './endToEnd.js';
-export {InterferenceError, InvalidMessageError, ProblemError, SealpostError, UnreachableError} from './errors.js';
+export {AbortError, InterferenceError, InvalidMessageError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 export {Webhook} from './webhook.js';
 export {user} from './wire.js';

@@ -25,11 +25,13 @@ export const jsonOf = value => JSON.stringify(value, function (name, converted) 
 
 /**
  * The JSON of a notification in a request. Throws for a `to` without a value, such as a missing
- * variable: the user of the token would get the notification.
+ * variable: the user of the token would get the notification. Throws for null in the other members
+ * that the server refuses as null.
  */
 export function textOf(notification) {
   const {to = null} = notification;
   if (to === null && Object.hasOwn(notification, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
+  for (const name of ['app', 'platforms', 'sendAt']) if (notification[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
   return jsonOf(renamed(notification, upper, (value, name) => {
     if (name === 'to' && typeof value === 'string') return [value];
     return name === 'alert' && isObject(value) ? renamed(value, upper) : value;

@@ -7,7 +7,7 @@ import {createServer} from 'node:http';
 import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
-import {Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
+import {AbortError, Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -357,16 +357,17 @@ test('timeouts and signals end a call', async t => {
   const silent = await fake(t, () => {}), waiting = new Client({server: silent.url, token: 'x', retryDelay: 1});
   await assert.rejects(waiting.send({payload: 'x'}, {deadline: 50}), error => error instanceof UnreachableError && error.wasSent);
   const stop = new AbortController(), reason = new Error('shutting down');
-  const sending = waiting.sendMany([{payload: 'x'}], {signal: stop.signal});
+  const isAborted = error => error instanceof AbortError && error.name === 'AbortError' && error.cause === reason && error.idempotencyKey === 'k';
+  const sending = waiting.sendMany([{payload: 'x'}], {key: 'k', signal: stop.signal});
   stop.abort(reason);
-  await assert.rejects(sending, error => error === reason);
-  await assert.rejects(waiting.send({payload: 'x'}, {signal: AbortSignal.abort(reason)}), error => error === reason);
+  await assert.rejects(sending, isAborted);
+  await assert.rejects(waiting.send({payload: 'x'}, {key: 'k', signal: AbortSignal.abort(reason)}), isAborted);
 
   const busy = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 30})), resting = new AbortController();
-  const call = new Client({server: busy.url, token: 'x'}).send({payload: 'x'}, {signal: resting.signal});
+  const call = new Client({server: busy.url, token: 'x'}).send({payload: 'x'}, {key: 'k', signal: resting.signal});
   while (busy.count === 0) await new Promise(setImmediate);
   resting.abort(reason);
-  await assert.rejects(call, error => error === reason);
+  await assert.rejects(call, isAborted);
 
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
@@ -395,6 +396,13 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
+  for (const name of ['to', 'app', 'platforms', 'sendAt']) {
+    await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
+  }
+  for (const [method, extra] of [['GET', {body: {}}], ['HEAD', {body: 1}], ['TRACE'], ['CONNECT'], ['post'], ['A B'], [undefined]]) {
+    await assert.rejects(publisher.call(method, '/api/users', extra), TypeError, method);
+  }
+  assert.throws(() => new SenderKey(SenderKey.generate().pem()), {name: 'TypeError', message: /SenderKey\.read/});
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);
 });

@@ -110,8 +110,11 @@ test('payloads that no device could read are refused before a request', async ()
   assert.deepEqual(JSON.parse(open(encryption.encrypt(deep, recipients), phone, sender)), deep);
   // A pair of surrogates is one character.
   assert.equal(open(encryption.encrypt('\ud83d\ude00', recipients), phone, sender), '"\u{1f600}"');
+  assert.equal(encryption.encrypt('x'.repeat(45_053), recipients).length, 60_323);
+  assert.ok(new Encryption(sender, new Pins(), {changed() {}, maximumPayload: 45_056}).encrypt('x'.repeat(45_054), recipients).length > 65_536);
   const levels = {name: 'RangeError', message: /more than 62 levels/}, half = {name: 'TypeError', message: /half a surrogate pair/};
   for (const [payload, error] of [
+    ['é'.repeat(22_527), {name: 'RangeError', message: /has 45056 bytes of JSON text; .* at most 45055/}],
     [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
   ]) {
     assert.throws(() => encryption.encrypt(payload, recipients), error);

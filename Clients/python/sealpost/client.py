@@ -117,25 +117,24 @@ class Client:
         The token needs the scopes `send` and `fetch`. Returns False if this account has no such
         notification: it has expired, or an earlier call or attempt has recalled it.
         """
-        return self._delete(f"/api/notifications/{id:d}", deadline)
+        return self._delete(_path(id), deadline)
 
     # Outcomes
 
     def counts(self, id: int, *, deadline: Optional[float] = None) -> DeliveryCounts:
         """The number of a notification's pushes in each state."""
-        path = f"/api/notifications/{id:d}/deliveries"
-        return self._call("GET", path, lambda value: read(DeliveryCounts, value), query={"limit": 1}, deadline=deadline)
+        return self._call("GET", _path(id) + "/deliveries", lambda value: read(DeliveryCounts, value), query={"limit": 1}, deadline=deadline)
 
     def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
         """A notification's pushes, which the iterator requests page by page. The deadline is for each page."""
-        return self._pages(f"/api/notifications/{id:d}/deliveries", Delivery, "Deliveries", {"counts": "part"}, deadline)
+        return self._pages(_path(id) + "/deliveries", Delivery, "Deliveries", {"counts": "part"}, deadline)
 
     def recipients(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Recipient]:
         """A notification's recipients, with the times at which they have fetched, read and dismissed it.
 
         The iterator requests them page by page. The deadline is for each page.
         """
-        return self._pages(f"/api/notifications/{id:d}/recipients", Recipient, "Recipients", {}, deadline)
+        return self._pages(_path(id) + "/recipients", Recipient, "Recipients", {}, deadline)
 
     def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
         """The page of events after a cursor; without a cursor, the oldest events.
@@ -364,6 +363,11 @@ def _status(value: Any) -> Status:
         Lane(lane["Name"], lane["Pending"], lane["OverdueSeconds"], lane["Pause"] and lane["Pause"]["Reason"]) for lane in value["Lanes"]
     ]
     return Status(value["Version"], list(value["Troubles"]), lanes)
+
+
+def _path(id: int) -> str:
+    must_be(int, id=id)
+    return f"/api/notifications/{id}"
 
 
 def _user_path(name: str) -> str:

@@ -33,6 +33,9 @@ MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
 # clients can read a payload.
 MAXIMUM_LEVELS = 62
+# The maximum number of bytes of a payload's JSON text. Encrypted for one device, a longer text
+# exceeds the server's default `notifications.maxPayload`, since the next size class does.
+MAXIMUM_PAYLOAD = 45_055
 # How long senders reuse the HPKE context of a device, in seconds: a new context costs a key
 # agreement. After half of this time, each payload renews up to `EARLY_RENEWALS` contexts, so that
 # no payload must renew all of them.
@@ -275,13 +278,20 @@ class NoTrustedDevice(SealpostError):
 
 
 class Encryption:
-    """Encrypts payloads of one sender. Several threads may share an object."""
+    """Encrypts payloads of one sender. Several threads may share an object.
 
-    def __init__(self, key: SenderKey, pins: Pins, *, changed: Callable[[List[KeyChange]], None]):
+    `maximum_payload` is the maximum number of bytes of a payload's JSON text. docs/end-to-end.md has its
+    value for a server with another `notifications.maxPayload`.
+    """
+
+    def __init__(
+        self, key: SenderKey, pins: Pins, *, changed: Callable[[List[KeyChange]], None], maximum_payload: int = MAXIMUM_PAYLOAD,
+    ):
         must_be(SenderKey, key=key)
         must_be(Pins, pins=pins)
         must_be(collections.abc.Callable, changed=changed)
-        self.key, self.pins, self._changed = key, pins, changed
+        must_be(int, maximum_payload=maximum_payload)
+        self.key, self.pins, self._changed, self._maximum_payload = key, pins, changed, maximum_payload
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
         # The shared secret of the sender's key and a device's key, by device.
         self._shared: Dict[str, bytes] = {}
@@ -313,7 +323,7 @@ class Encryption:
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
         app = notification.app or "default"
-        plain = _plain(notification.payload)
+        plain = self._plain(notification.payload)
         text = self._encrypt(plain, self._recipients(client, notification.to, app), app)
         return dataclasses.replace(notification, payload=text, app=app)
 
@@ -349,7 +359,16 @@ class Encryption:
 
         `message` is the id of the message: 16 bytes that you choose and never use again.
         """
-        return self._encrypt(_plain(payload), recipients, app, message, now)
+        return self._encrypt(self._plain(payload), recipients, app, message, now)
+
+    def _plain(self, payload: Any) -> bytes:
+        """The JSON of a payload. Raises `ValueError` or `TypeError` for a payload that no device could get."""
+        if not _fits(payload, MAXIMUM_LEVELS):
+            raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
+        plain = encoded(payload)
+        if len(plain) > self._maximum_payload:
+            raise ValueError(f"the payload has {len(plain)} bytes of JSON text; an end-to-end payload has at most {self._maximum_payload}")
+        return plain
 
     def _encrypt(
         self, plain: bytes, recipients: Sequence[DeviceRecipient], app: str, message: Optional[bytes] = None,
@@ -507,13 +526,6 @@ def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) ->
 
 
 # Texts.
-
-def _plain(payload: Any) -> bytes:
-    """The JSON of a payload. Raises `ValueError` or `TypeError` for a payload that no device could read."""
-    if not _fits(payload, MAXIMUM_LEVELS):
-        raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
-    return encoded(payload)
-
 
 def _fits(value: Any, levels: int) -> bool:
     """Whether a value has at most so many levels of nesting."""

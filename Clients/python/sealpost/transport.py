@@ -21,6 +21,8 @@ MAXIMUM_BODY = 16 << 20
 # The server closes idle connections after 75 s, proxies often after 60 s.
 IDLE_SECONDS = 30
 MAXIMUM_IDLE = 8
+# The maximum number of informational answers before an answer.
+MAXIMUM_INFORMATIONAL = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +135,16 @@ class _Response(http.client.HTTPResponse):
         super().__init__(sock, *arguments, **named)
         self._reader = _TimedReader(self.fp.detach(), sock, end)
         self.fp = io.BufferedReader(self._reader)
+
+    def _read_status(self) -> Tuple[str, int, str]:
+        # RFC 9110 section 15.2: a client skips all informational answers; http.client skips only
+        # 100. The client never asks for another protocol, so its checks refuse a 101.
+        for _ in range(MAXIMUM_INFORMATIONAL):
+            found = super()._read_status()  # type: ignore[misc]
+            if not 100 <= found[1] < 200 or found[1] == 101:
+                return found
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("the answer has too many informational answers before it")
 
     def begin(self) -> None:
         super().begin()

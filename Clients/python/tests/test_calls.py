@@ -97,7 +97,8 @@ class CallTests(unittest.TestCase):
 
     def test_an_answer_that_is_cut_anywhere_is_requested_again(self):
         whole = sent(b"POST / HTTP/1.1\r\nMyToken: 126322567\r\n\r\n")
-        cut = [lambda request, length=length: [sent(request)[:length], None] for length in range(0, len(whole), 7)]
+        # The length of an answer depends on the random `MyToken`.
+        cut = [lambda request, length=length: [sent(request)[:-1][:length], None] for length in range(0, len(whole), 7)]
         client = self.client(*[step for one in cut for step in (one, sent)], deadline=1e9)
         for _ in cut:
             self.assertEqual(client.send(Notification("x")).id, 7)
@@ -161,6 +162,18 @@ class CallTests(unittest.TestCase):
         endless = lambda request: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + bytes(1 << 20) + b"\r\n"
         with mock.patch("sealpost.transport.MAXIMUM_BODY", 1 << 16), self.assertRaisesRegex(Interference, "oversized"):
             self.client(endless).counts(7)
+
+    def test_informational_answers_are_skipped_up_to_a_number(self):
+        hint = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nMyToken: 3\r\n\r\n"
+        for before in (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 102 Processing\r\n\r\n", hint, hint * 15):
+            with self.subTest(before):
+                client = self.client(*[lambda request: before + sent(request)] * 2)
+                self.assertEqual([client.send(Notification("x")).id for _ in range(2)], [7, 7])
+                self.assertEqual(self.script.connections, 1)
+        with self.assertRaisesRegex(Unreachable, "too many informational answers"):
+            self.client(lambda request: hint * 16 + sent(request), deadline=0.1).send(Notification("x"))
+        with self.assertRaisesRegex(Interference, "status 101"):
+            self.client(lambda request: b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + sent(request)).send(Notification("x"))
 
     def test_an_address_that_refuses_connections_is_unreachable(self):
         with socket.socket() as silent:
@@ -310,6 +323,11 @@ class NotificationTests(unittest.TestCase):
             ("deadline must be above 0", lambda: Client("https://x", "t", deadline=0.0)),
             ("deadline must be above 0", lambda: client.send(Notification("x"), deadline=0)),
             ("name must be of type str, not NoneType", lambda: client.tags(None)),
+            ("id must be of type int, not bool", lambda: client.recall(True)),
+            ("id must be of type int, not str", lambda: client.recall("7")),
+            ("id must be of type int, not bool", lambda: client.counts(False)),
+            ("id must be of type int, not NoneType", lambda: client.deliveries(None)),
+            ("id must be of type int, not float", lambda: client.recipients(7.0)),
             ("to must not be None", lambda: client.send(Notification("x", to=None))),
             ("to must not be None", lambda: client.send_many([Notification("x"), Notification("x", to=None)])),
             ("send_at must be of type datetime, not str", lambda: client.send(Notification("x", send_at="tomorrow"))),

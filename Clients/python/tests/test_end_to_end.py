@@ -128,7 +128,7 @@ class Sending(unittest.TestCase):
         for level in range(62):
             deep = [deep] if level % 2 else {"a": deep}
         self.assertEqual(json.loads(device.open(encryption.encrypt(deep, recipients), sender)[0]), deep)
-        for payload, words in [([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
+        for payload, words in [("é" * 22_527, "has 45056 bytes of JSON text; .* at most 45055"), ([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
             with self.assertRaisesRegex(ValueError, words):
                 encryption.encrypt(payload, recipients)
             with self.assertRaisesRegex(ValueError, words):

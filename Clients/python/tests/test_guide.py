@@ -60,8 +60,6 @@ class GuideTests(unittest.TestCase):
             for page in ("docs/backends.md", "Clients/python/README.md", "docs/end-to-end.md"):
                 names, output = {}, io.StringIO()
                 if page == "docs/end-to-end.md":
-                    names = {name: getattr(sealpost, name) for name in ("Notification", "user")}
-                    names["client"] = sealpost.Client(f"http://127.0.0.1:{server.port}", token)
                     names["account"] = "A" * 22
                 for block in blocks(page):
                     code = block.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace("hook.secret", str(secret))

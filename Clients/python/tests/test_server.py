@@ -179,6 +179,21 @@ class ServerTests(unittest.TestCase):
                     with self.assertRaisesRegex(Interference, "signature"):
                         client.send(Notification("x", to=user("carol")))
 
+    @unittest.skipUnless(importlib.util.find_spec("cryptography"), "the package cryptography is missing")
+    def test_the_largest_end_to_end_payload_is_the_largest_that_the_server_accepts(self):
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from sealpost import end_to_end as e2e
+
+        signing, agreement = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+        device = e2e.DeviceRecipient("carol", e2e.DeviceKey(e2e.device_key("A" * 22, signing, agreement, 1000)))
+        one_more = e2e.MAXIMUM_PAYLOAD + 1
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=print, maximum_payload=one_more)
+        largest, longer = (encryption.encrypt("x" * (length - 2), [device]) for length in (e2e.MAXIMUM_PAYLOAD, one_more))
+        self.assertTrue(self.client.recall(self.client.send(Notification(largest, to=user("carol"))).id))
+        with self.assertRaises(Refused) as caught:
+            self.client.send(Notification(longer, to=user("carol")))
+        self.assertEqual(caught.exception.code, "payload-too-large")
+
 
 if __name__ == "__main__":
     unittest.main()

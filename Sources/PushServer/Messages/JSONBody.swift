@@ -23,6 +23,12 @@ struct JSONBody {
         return value == .null ? nil : value
     }
 
+    /// Throws a problem if one of these members is null.
+    func refuseNull(_ names: [String]) throws(Problem) {
+        guard let name = names.first(where: { self.json[$0] == .null }) else { return }
+        throw Problem(.invalidMember, "\(name) must not be null; leave it out for its default")
+    }
+
     func string(_ name: String) throws(Problem) -> String? {
         guard let value = self.value(name) else { return nil }
         guard let text = value.text else { throw self.wrongType(name, value, "a string") }

@@ -72,6 +72,9 @@ struct NotificationOrder {
     init(_ body: JSONBody, caller: User, settings: ServerSettings, now: Date) throws {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
+        // A sender's missing variable can be null. As an absent member it would change whom the
+        // notification reaches, or send a scheduled notification at once.
+        try body.refuseNull(["App", "To", "Platforms", "SendAt"])
         let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller.name))]
         guard (1...20).contains(expressions.count) else {
             throw Problem(.invalidMember, "To must have 1 to 20 elements")

@@ -403,14 +403,16 @@ final class Account {
         if (folder == null) this.folder = folder = store.account(name);
         File place = new File(folder, SIGN_IN);
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            // Read before the names: another thread may create the sign-in in between.
+            String own = signIn;
             String[] names = Files.names(place);
-            if (names.length == 0 && signIn != null) throw PushClientException.signedOut();
+            if (names.length == 0 && own != null) throw PushClientException.signedOut();
             if (names.length > 0) {
-                if (signIn == null) {
-                    signIn = names[0];
+                if (own == null) {
+                    signIn = own = names[0];
                     sweep(folder);
                 }
-                if (!signIn.equals(names[0])) throw PushClientException.signedOut();
+                if (!own.equals(names[0])) throw PushClientException.signedOut();
                 return folder;
             }
             try {

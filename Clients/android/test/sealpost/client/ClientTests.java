@@ -426,6 +426,29 @@ public final class ClientTests {
         });
     }
 
+    public static void theFirstCallsOfSeveralThreadsShareTheSignIn() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(16);
+        try {
+            for (int round = 0; round < 50; round++) {
+                with((server, folder) -> {
+                    PushClient client = server.client(folder.store());
+                    CountDownLatch all = new CountDownLatch(16);
+                    List<Future<Inbox>> calls = new ArrayList<>();
+                    for (int count = 0; count < 16; count++) {
+                        calls.add(threads.submit(() -> {
+                            all.countDown();
+                            all.await();
+                            return client.cachedInbox();
+                        }));
+                    }
+                    for (Future<Inbox> call : calls) Check.that(call.get().notifications().isEmpty(), "a new inbox");
+                });
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
     public static void callsThatWereRefusedTogetherRenewTheTokenOnce() throws Exception {
         with((server, folder) -> {
             long id = server.add("text");

@@ -38,6 +38,13 @@ public final class Encryption {
      */
     private static final int MAXIMUM_LEVELS = 62;
 
+    /**
+     * The maximum number of bytes of a payload's JSON text. Encrypted for one device, a longer text
+     * exceeds the server's default {@code notifications.maxPayload}, since the next size class
+     * does.
+     */
+    public static final int MAXIMUM_PAYLOAD = 45_055;
+
     private static final String VERSION = "sealpost-e2e.1.1";
     private static final String DEFAULT_APP = "default";
     /**
@@ -59,6 +66,7 @@ public final class Encryption {
     private final SenderKey key;
     private final Pins pins;
     private final Consumer<List<KeyChange>> changed;
+    private final int maximumPayload;
     /** Held while pins change, until the change is reported: no other thread may send before. */
     private final Object lock = new Object();
     private final Map<String, Context> contexts = new ConcurrentHashMap<>();
@@ -85,9 +93,20 @@ public final class Encryption {
      * the changes again
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
+        this(key, pins, changed, MAXIMUM_PAYLOAD);
+    }
+
+    /**
+     * For a server whose {@code notifications.maxPayload} is not the default.
+     *
+     * @param maximumPayload the maximum number of bytes of a payload's JSON text; docs/end-to-end.md
+     * has its value for each {@code notifications.maxPayload}
+     */
+    public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed, int maximumPayload) {
         this.key = Objects.requireNonNull(key, "key");
         this.pins = Objects.requireNonNull(pins, "pins");
         this.changed = Objects.requireNonNull(changed, "changed");
+        this.maximumPayload = maximumPayload;
     }
 
     /** Sends a notification to the trusted devices of its recipients, as {@link Client#send} does. */
@@ -186,12 +205,17 @@ public final class Encryption {
         return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair());
     }
 
-    /** The JSON of a payload. Throws for a payload that no device could read. */
-    private static byte[] plain(Json payload) {
+    /** The JSON of a payload. Throws for a payload that no device could get. */
+    private byte[] plain(Json payload) {
         if (!fits(payload, MAXIMUM_LEVELS)) {
             throw new IllegalArgumentException("the payload has more than " + MAXIMUM_LEVELS + " levels of nesting");
         }
-        return Notification.bytes(payload);
+        byte[] plain = Notification.bytes(payload);
+        if (plain.length > maximumPayload) {
+            throw new IllegalArgumentException("the payload has " + plain.length
+                    + " bytes of JSON text; an end-to-end payload has at most " + maximumPayload);
+        }
+        return plain;
     }
 
     /** Whether a value has at most so many levels of nesting. */
