@@ -87,15 +87,16 @@ extension PushClient {
     /// Ends the registration of a device of the account: the device gets no more pushes. A second
     /// call for the same device does nothing.
     ///
-    /// The device keeps its session, so it can still fetch, and register again. For a lost phone,
-    /// also end its session or set another password, and let backends distrust its end-to-end
-    /// keys: docs/security.md, "A malicious server".
+    /// The device keeps its session, so it can still fetch, and register again: on this device,
+    /// `registerIfNeeded` does so. For a lost phone, also end its session or set another password,
+    /// and let backends distrust its end-to-end keys: docs/security.md, "A malicious server".
     public func endDevice(_ id: String) async throws {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // The device is gone already.
         }
+        if id == self.registrationID { self.records.registration = nil }
     }
 
     /// Lets this device join a topic.

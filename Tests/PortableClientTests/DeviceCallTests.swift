@@ -21,6 +21,8 @@ import Testing
         #expect(try await client.testPush().state == "accepted")
         try await client.endDevice(devices[0].id)
         #expect(try await client.devices().isEmpty)
+        try await client.registerIfNeeded(platform: "apns", handle: "a", tags: ["one"])
+        #expect(try await client.devices().map(\.isThisDevice) == [true])
     }
 
     @Test func aDeviceGivesItsKeysToTheServer() async throws {

@@ -1431,6 +1431,8 @@ test('topics, a test push, a code and a new password', async t => {
   assert.deepEqual([bodies.at(-1), (await push.sync()).isFresh], [['weather:Berlin'], true]);
   await push.endDevice(device);
   assert.equal(server.devices.size, 0);
+  assert.notEqual(await push.registerIfNeeded(), device);
+  assert.equal(server.devices.size, 1);
 });
 
 test('a call that begins while another tab signs out throws signedOut', async t => {

@@ -44,7 +44,7 @@ class Phone:
     def sign_in(self, keys):
         """Begins a session for all new clients: with a password, their first request would be another one."""
         self.session = {}
-        self.session = self.ask(self.new(), "signIn", keys)["value"]
+        self.session = self.value(self.new(), "signIn", keys)
 
     def ask(self, client, call, keys, **rest):
         command = {"server": self.server, "client": client, "call": call, "keys": keys, "user": "alice"} | self.session | rest
@@ -54,6 +54,10 @@ class Phone:
         if not line:
             raise SystemExit(f"the client ended with {self.process.wait()}")
         return json.loads(line)
+
+    def value(self, *call, **rest):
+        require("value" in (answer := self.ask(*call, **rest)), f"{call}: {answer}")
+        return answer["value"]
 
     def new(self):
         """The name of a client with empty storage."""
@@ -115,9 +119,7 @@ def harm(interferer, site, chain, id):
             found.append(f"status {other[0]}")
         if own[1] != other[1]:
             found.append("another body")
-        for name in ("mytoken", "signature", "signature-input", "content-digest", "etag"):
-            if name in own[2] and name not in other[2]:
-                found.append(f"no {name}")
+        found += [f"no {name}" for name in {"mytoken", "signature", "signature-input", "content-digest", "etag"} & own[2] - other[2]]
         if any(name.isupper() and len(name) > 4 for name, _ in other[4]):
             found.append("capitals")
     return found
@@ -228,15 +230,14 @@ def certificates_and_outbox(options, phone):
         client = phone.new()
         phone.ask(client, "sync", keys)
         phone.ask(client, "later", keys, id=id, payload="sent later")
-        inbox = phone.ask(client, "sync", keys)["value"]
-        if sorted((item["Payload"], item["Read"]) for item in inbox) != [("a secret text", True), ("sent later", False)]:
-            raise SystemExit(f"the outbox left {inbox}")
-        require(not phone.ask(client, "unread", keys, id=id)["value"]["Read"] and not site.item(id)["Read"], "it is still read")
+        inbox = sorted((item["Payload"], item["Read"]) for item in phone.value(client, "sync", keys))
+        require(inbox == [("a secret text", True), ("sent later", False)], f"the outbox left {inbox}")
+        require(not phone.value(client, "unread", keys, id=id)["Read"] and not site.item(id)["Read"], "it is still read")
         phone.ask(client, "dismiss", keys, id=id)
         read_once(phone, site, client, keys)
         phone.ask(client, "register", keys)
         require([item["Payload"] for item in site.inbox()] == ["sent later"] and len(site.devices()) == 1, "neither dismissed nor registered")
-        require(phone.ask(client, "signOut", keys)["value"], "the server does not know of the sign-out")
+        require(phone.value(client, "signOut", keys), "the server does not know of the sign-out")
         require(not site.devices(), "signed out, and still registered")
         require(phone.ask(client, "sync", keys).get("reason") == "SIGNED_OUT", "signed out, and still in")
         code_and_topic(site, phone, keys)
@@ -252,7 +253,7 @@ def code_and_topic(site, phone, keys):
     require((refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") == "PROBLEM", f"a wrong code: {refused}")
     require(phone.ask(client, "enrol", keys, code=code, **dora).get("value"), "the code does not sign in")
     require(phone.ask(client, "sync", keys).get("value") == [], "the stored token does not sign in")
-    id = phone.ask(client, "register", keys)["value"]
+    id = phone.value(client, "register", keys)
     phone.ask(client, "join", keys)
     require((devices := phone.ask(client, "devices", keys).get("value")) == [f"{id} [news, username:dora]"], f"the devices: {devices}")
     phone.ask(client, "signOut", keys)
@@ -262,11 +263,11 @@ def read_once(phone, site, client, keys):
     """The worker's notification contains no payload; the app fetches it when opened."""
     id = site.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
-        shown = phone.ask(client, "preview", keys, id=id)["value"]
+        shown = phone.value(client, "preview", keys, id=id)
         require("Payload" not in shown and shown.get("ReadOnce"), f"the worker shows {shown}")
-    require((read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) == "for one reading", f"its reader finds {read}")
+    require((read := phone.value(client, "notification", keys, id=id).get("Payload")) == "for one reading", f"its reader finds {read}")
     phone.ask(client, "taken", keys, id=id)
-    require(phone.ask(client, "preview", keys, id=id)["value"] is None, "it was taken, and is still shown")
+    require(phone.value(client, "preview", keys, id=id) is None, "it was taken, and is still shown")
 
 
 def run(options):

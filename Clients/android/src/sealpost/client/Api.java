@@ -72,7 +72,7 @@ final class Api {
         if (request.isAnonymous) return ask(request, null, deadline).success();
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
-        if (authorization == null) throw unauthorized();
+        if (authorization == null) throw PushClientException.signedOut();
         // A request that must be sent only once does not carry out the challenge: another request
         // does.
         boolean isOther = isHeldBack && !request.isRepeatable;
@@ -203,9 +203,5 @@ final class Api {
     private static PushClientException offline(Transport.Lost error) {
         String message = String.format(Locale.ROOT, "the connection was lost: %s", error.getMessage());
         return PushClientException.of(PushClientException.Reason.OFFLINE, message, error);
-    }
-
-    private static PushClientException unauthorized() {
-        return PushClientException.of(PushClientException.Reason.UNAUTHORIZED, "there is no token", null);
     }
 }

@@ -11,26 +11,40 @@ public final class Device {
     private final @Nullable String platform;
     private final @Nullable String handle;
     private final List<String> topics;
+    private final boolean isThisDevice;
     private final boolean isRetired;
     private final @Nullable String key;
 
     /** Creates a device, for tests. */
-    public Device(String id, @Nullable String platform, @Nullable String handle, List<String> topics, boolean isRetired) {
-        this(id, platform, handle, topics, isRetired, null);
+    public Device(
+            String id,
+            @Nullable String platform,
+            @Nullable String handle,
+            List<String> topics,
+            boolean isThisDevice,
+            boolean isRetired) {
+        this(id, platform, handle, topics, isThisDevice, isRetired, null);
     }
 
     private Device(
-        String id, @Nullable String platform, @Nullable String handle, List<String> topics, boolean isRetired, @Nullable String key) {
+            String id,
+            @Nullable String platform,
+            @Nullable String handle,
+            List<String> topics,
+            boolean isThisDevice,
+            boolean isRetired,
+            @Nullable String key) {
         this.id = id;
         this.platform = platform;
         this.handle = handle;
         this.topics = Collections.unmodifiableList(new ArrayList<>(topics));
+        this.isThisDevice = isThisDevice;
         this.isRetired = isRetired;
         this.key = key;
     }
 
     /** Reads a device; null if the value is no device. */
-    static @Nullable Device read(Json json) {
+    static @Nullable Device read(Json json, @Nullable String own) {
         String id = text(json, "Id");
         if (id == null) return null;
         List<String> topics = new ArrayList<>();
@@ -38,7 +52,8 @@ public final class Device {
         for (Json tag : list == null ? Collections.<Json>emptyList() : list.elements()) {
             if (tag.string() != null) topics.add(tag.string());
         }
-        return new Device(id, text(json, "Platform"), text(json, "Handle"), topics, text(json, "RetiredAt") != null, text(json, "Key"));
+        boolean isRetired = text(json, "RetiredAt") != null;
+        return new Device(id, text(json, "Platform"), text(json, "Handle"), topics, id.equals(own), isRetired, text(json, "Key"));
     }
 
     static @Nullable String text(Json json, String name) {
@@ -80,6 +95,11 @@ public final class Device {
         } catch (UnreadablePayloadException unreadable) {
             return null;
         }
+    }
+
+    /** Whether this client runs on the device. */
+    public boolean isThisDevice() {
+        return isThisDevice;
     }
 
     /** Whether another account has registered the device's handle since. */

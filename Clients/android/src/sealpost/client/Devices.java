@@ -26,10 +26,11 @@ public final class Devices {
 
     List<Device> list(Deadline deadline) throws PushClientException {
         Answer answer = client.api.call(new Request("GET", Paths.REGISTER), deadline);
+        String own = client.account.read().index.registration;
         if (answer.json == null || answer.json.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of devices");
         List<Device> devices = new ArrayList<>();
         for (Json element : answer.json.elements()) {
-            Device device = Device.read(element);
+            Device device = Device.read(element, own);
             if (device == null) throw answer.unexpected("a list of devices");
             devices.add(device);
         }
@@ -37,14 +38,27 @@ public final class Devices {
     }
 
     /**
-     * Ends the registration of a device of the account: the device gets no more pushes.
+     * Ends the registration of a device of the account: the device gets no more pushes. A second
+     * call for the same device does nothing.
      *
-     * <p>The device keeps its session, so it can still fetch, and register again. For a lost phone,
-     * also end its session or set another password, and let backends distrust its end-to-end keys:
-     * docs/security.md, "A malicious server".
+     * <p>The device keeps its session, so it can still fetch, and register again: on this device,
+     * {@link PushClient#registerIfNeeded} does so. For a lost phone, also end its session or set
+     * another password, and let backends distrust its end-to-end keys: docs/security.md, "A
+     * malicious server".
      */
-    public void endDevice(Device device) throws PushClientException {
-        client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());
+    public void endDevice(final Device device) throws PushClientException {
+        try {
+            client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());
+        } catch (PushClientException error) {
+            if (!error.isGone()) throw error;
+        }
+        client.account.change(new Account.Change<Void>() {
+            @Override
+            public @Nullable Void make(Draft draft) {
+                if (device.id().equals(draft.index.registration)) draft.index.registration = null;
+                return null;
+            }
+        });
     }
 
     /**

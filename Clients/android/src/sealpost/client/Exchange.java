@@ -103,7 +103,7 @@ final class Exchange implements Callable<RawAnswer> {
         } else {
             // The body is not read: a captive portal's page may be long.
             try {
-                refuseCutHead(connection, answer);
+                if (hidesCutHead(connection, answer)) refuseCutHead(connection, answer);
             } finally {
                 connection.disconnect();
             }
@@ -113,7 +113,7 @@ final class Exchange implements Callable<RawAnswer> {
 
     /** Refuses an answer that has ended inside its head, before the echo. Redirects need no body. */
     private void refuseCutHead(HttpURLConnection connection, RawAnswer answer) throws IOException {
-        if (isFramed(answer) || hasNoBody(answer) || answer.field("location") != null) return;
+        if (hasNoBody(answer) || answer.field("location") != null) return;
         InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream();
         if (in != null && in.read() < 0) throw endedInHead();
     }
@@ -165,18 +165,23 @@ final class Exchange implements Callable<RawAnswer> {
             answer.end = RawAnswer.End.CUT;
         }
         // The end may also be that of an empty body: the server writes Date late in its head.
-        if (!isFramed(answer) && answer.body.length == 0 && answer.field("date") == null) throw endedInHead();
+        if (hidesCutHead(connection, answer) && answer.body.length == 0 && answer.field("date") == null) throw endedInHead();
     }
 
     private boolean hasNoBody(RawAnswer answer) {
         return answer.status == 204 || answer.status == 304 || request.method.equals("HEAD");
     }
 
-    private static boolean isFramed(RawAnswer answer) {
-        return answer.field("content-length") != null || answer.field("transfer-encoding") != null;
+    /**
+     * Whether the platform would hide that this answer has ended inside its head. Only the JDK
+     * does; Android's connections throw.
+     */
+    private static boolean hidesCutHead(HttpURLConnection connection, RawAnswer answer) {
+        boolean isFramed = answer.field("content-length") != null || answer.field("transfer-encoding") != null;
+        return !isFramed && connection.getClass().getName().startsWith("sun.net.");
     }
 
-    /** The platform hides that an answer has ended inside its head: there was no answer. */
+    /** An answer that has ended inside its head is no answer. */
     private static IOException endedInHead() {
         return new IOException("the answer ended inside its head");
     }

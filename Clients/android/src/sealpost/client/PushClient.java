@@ -61,7 +61,7 @@ public final class PushClient {
     // Stored state
 
     /**
-     * The cached inbox, at once and without network.
+     * The cached inbox, at once and without network; empty before the first sign-in.
      *
      * <p>A client's first call reads all entries; later calls read only new entries.
      */
@@ -418,9 +418,15 @@ public final class PushClient {
      *
      * <p>The server then ends all sessions of the user, including this one, and the registrations
      * of their devices. So sign in again with the new password, and register this device again.
+     *
+     * <p>After {@link PushClientException.Reason#OFFLINE} or an interference, the server may have
+     * changed the password nevertheless. Sign in with the new password, and if the server refuses
+     * it, with the old one.
      */
     public void changePassword(String current, String replacement) throws PushClientException {
         Request request = new Request("PUT", Paths.PASSWORD);
+        // After a change, the server would refuse a repetition, as its session has ended.
+        request.isRepeatable = false;
         request.body = Json.object().with("Current", Json.of(current)).with("New", Json.of(replacement));
         api.call(request, options.deadline());
     }

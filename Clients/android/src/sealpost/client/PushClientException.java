@@ -19,7 +19,10 @@ public final class PushClientException extends Exception {
         INTERFERENCE,
         /** The password or the token is no longer valid: sign in again. */
         UNAUTHORIZED,
-        /** This client has signed out: create a new client to sign in again. */
+        /**
+         * Nobody is signed in, so the client has sent no request: sign in. If this client has signed
+         * out, create a new client first.
+         */
         SIGNED_OUT,
         /** The server refuses for now: wait for {@link #retryAfterSeconds}. */
         BUSY,
@@ -85,7 +88,7 @@ public final class PushClientException extends Exception {
     }
 
     static PushClientException signedOut() {
-        return of(Reason.SIGNED_OUT, "this client has signed out", null);
+        return of(Reason.SIGNED_OUT, "nobody is signed in", null);
     }
 
     static PushClientException keyReplaced() {

@@ -7,7 +7,9 @@ import androidx.annotation.Nullable;
  */
 public interface TokenProvider {
     /**
-     * The token to send; null if the user must sign in again.
+     * The token to send; null if the user must sign in. The call then throws {@link
+     * PushClientException.Reason#SIGNED_OUT}, or, after a refused token, {@link
+     * PushClientException.Reason#UNAUTHORIZED}.
      *
      * <p>The client calls this before each request, on a separate thread. The client interrupts
      * that thread when the call's deadline passes.

@@ -75,7 +75,8 @@ public final class ClientProgram {
         for (int index = 0; index < pinned.length; index++) pinned[index] = new VerificationKey(keys.get(index).string());
         Signatures signatures =
                 pinned.length == 0 ? Signatures.unsigned() : Signatures.pinned(PlatformVerifier.find(), pinned);
-        Options options = new Options(command.get("server").string(), signatures).deadlineMillis(10_000);
+        // Only a call that hangs takes so long, also on a slow machine.
+        Options options = new Options(command.get("server").string(), signatures).deadlineMillis(300_000);
         if (!command.isTrue("distrusts")) options.trustManager(trust);
         if (command.get("pin") != null) options.pins(command.get("pin").string());
         String user = command.get("user").string();

@@ -148,7 +148,8 @@ public final class ClientTests {
                 Check.equal(registrations(later, server), other.startsWith("of") ? 1 : 0, other);
             }
             PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
-            Check.equal(registrations(none, server), 0, "without a token there is nothing to compare");
+            Check.fails(() -> registrations(none, server), PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.log.size(), 0, "requests without a token");
         });
     }
 
@@ -344,7 +345,24 @@ public final class ClientTests {
             Check.equal(client.sync().failure().reason(), PushClientException.Reason.OFFLINE, "why");
             provider = refused -> null;
             PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.fails(other::sync, PushClientException.Reason.UNAUTHORIZED);
+            Check.fails(other::sync, PushClientException.Reason.SIGNED_OUT);
+        });
+    }
+
+    public static void callsBeforeTheSignInSendNothing() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.signedIn(folder.store());
+            Check.that(client.cachedInbox().notifications().isEmpty(), "nothing to be seen");
+            Check.fails(client::sync, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(client::signIn, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.preview(7), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.send(Json.of("text"), "key"), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.devices().list(), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.registerIfNeeded("fcm", "a", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.changePassword("old", "new"), PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.log, Collections.emptyList(), "no requests");
+            client.signIn("alice", "secret");
+            Check.that(client.sync().isFresh(), "signed in");
         });
     }
 
@@ -569,8 +587,7 @@ public final class ClientTests {
         Check.that(!isAccountThere(folder), "nothing is stored");
         PushClient later = server.signedIn(folder.store());
         Check.that(later.cachedInbox().notifications().isEmpty(), "nothing to be seen");
-        PushClientException error = Check.fails(later::sync, PushClientException.Reason.UNAUTHORIZED);
-        Check.equal(error.problem(), null, "there is no token to ask with");
+        Check.fails(later::sync, PushClientException.Reason.SIGNED_OUT);
     }
 
     // The account of an answer
@@ -1331,6 +1348,7 @@ public final class ClientTests {
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
+            Check.that(devices.get(0).isThisDevice() && !devices.get(1).isThisDevice(), "this device");
             client.devices().endDevice(devices.get(1));
             Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
             Check.equal(
@@ -1340,6 +1358,23 @@ public final class ClientTests {
                             "POST /api/devices/device-1/test", "POST /api/register/device-1/confirmation"),
                     "the requests");
             Check.equal(server.lastRegistration, "\"7F3A\"", "the code");
+        });
+    }
+
+    public static void aDeviceThatEndsItselfRegistersAgain() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Device own = client.devices().list().get(0);
+            server.devices.add("device-2");
+            client.devices().endDevice(client.devices().list().get(1));
+            server.log.clear();
+            Check.equal(client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), own.id(), "the end of another device");
+            Check.equal(server.log, Collections.emptyList(), "no requests");
+            client.devices().endDevice(own);
+            Check.fails(() -> client.devices().testPush(), PushClientException.Reason.NOT_REGISTERED);
+            client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
         });
     }
 

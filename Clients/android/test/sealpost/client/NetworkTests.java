@@ -1,6 +1,9 @@
 package sealpost.client;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URL;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -109,6 +112,60 @@ public final class NetworkTests {
         }
     }
 
+    /** Android's platform throws if a head is cut, so such an answer has a whole head. */
+    public static void onlyTheJDKHidesACutHead() throws Exception {
+        for (boolean isEchoed : new boolean[] {true, false}) {
+            Options options = new Options("http://127.0.0.1", Signatures.unsigned()).connections(url -> headOnly(url, isEchoed));
+            try (TestFolder folder = new TestFolder()) {
+                PushClient client = new PushClient(options, ALICE, folder.store());
+                PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.INTERFERENCE);
+                Interference.Kind wanted = isEchoed ? Interference.Kind.UNEXPECTED_BODY : Interference.Kind.MISSING_ECHO;
+                Check.equal(error.interference().kind(), wanted, "the kind");
+            }
+        }
+    }
+
+    /** An answer without length, date and body, from another class than the JDK's. */
+    private static HttpURLConnection headOnly(URL url, boolean isEchoed) {
+        return new HttpURLConnection(url) {
+            @Override
+            public String getHeaderField(String name) {
+                return name.equals(MyToken.FIELD) ? getHeaderField(0) : null;
+            }
+
+            @Override
+            public String getHeaderField(int index) {
+                return isEchoed && index == 0 ? new MyToken(Integer.parseInt(getRequestProperty(MyToken.FIELD))).echo() : null;
+            }
+
+            @Override
+            public String getHeaderFieldKey(int index) {
+                return MyToken.FIELD;
+            }
+
+            @Override
+            public int getResponseCode() {
+                return 200;
+            }
+
+            @Override
+            public InputStream getInputStream() {
+                return InputStream.nullInputStream();
+            }
+
+            @Override
+            public void connect() {}
+
+            @Override
+            public void disconnect() {}
+
+            @Override
+            public boolean usingProxy() {
+                return false;
+            }
+        };
+    }
+
     public static void anEmptyBodyMayEndWithTheConnection() throws Exception {
         RawServer.Answers answers = head -> head.startsWith("POST")
                 ? RawServer.echoed(head, 200, "\"id\"")
@@ -148,7 +205,7 @@ public final class NetworkTests {
      * The server carries out the request and closes the connection without an answer, so the
      * client does not know the outcome.
      */
-    public static void aSignInAndARegistrationAreSentOnce() throws Exception {
+    public static void aSignInARegistrationAndANewPasswordAreSentOnce() throws Exception {
         for (boolean isKept : new boolean[] {true, false}) {
             try (RawServer server = new RawServer(head -> head.startsWith("GET") ? RawServer.echoed(head, 200, SESSION) : "");
                     TestFolder folder = new TestFolder()) {
@@ -158,8 +215,11 @@ public final class NetworkTests {
                 server.log.clear();
                 Check.fails(client::signIn, PushClientException.Reason.OFFLINE);
                 Check.fails(() -> client.register("fcm", "h", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
+                Check.fails(() -> client.changePassword("secret", "another"), PushClientException.Reason.OFFLINE);
                 server.log.removeIf(line -> line.startsWith("GET"));
-                Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/register?handle=h"), "the requests");
+                List<String> wanted =
+                        Arrays.asList("POST /api/sessions", "POST /api/register?handle=h", "PUT /api/users/current/password");
+                Check.equal(server.log, wanted, "the requests");
             }
         }
     }
