@@ -297,7 +297,10 @@ export class PushClient {
   /** Removes a waiting or failed task. */
   discard(key: string): Promise<void>;
 
-  /** Asks for permission, subscribes and registers; returns the device's id. */
+  /**
+   * Asks for permission, subscribes and registers; returns the device's id. Throws `offline` with
+   * the `reason` `pushService` if the browser's push service does not answer in time.
+   */
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never

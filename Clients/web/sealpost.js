@@ -2841,8 +2841,9 @@ export class PushClient {
    *
    * `tags` are the topics of this device. Throws `denied` if the user does not allow
    * notifications, and `unavailable` if the browser has no Web Push, or the user has switched it
-   * off. A browser that cannot run the worker throws before it asks the user; call `startWorker`
-   * before the click, so that nothing delays the question.
+   * off. Throws `offline` with the `reason` `pushService` if the browser's push service does not
+   * answer in time. A browser that cannot run the worker throws before it asks the user; call
+   * `startWorker` before the click, so that nothing delays the question.
    */
   async register({tags = []} = {}) {
     checkPush();
@@ -3775,7 +3776,7 @@ async function pushed(deadline, promise) {
   try {
     return await within(deadline, promise, "The browser's push service has not answered in time.");
   } catch (cause) {
-    if (cause instanceof PushClientError) throw cause;
+    if (cause instanceof PushClientError) throw Object.assign(cause, {reason: 'pushService'});
     if (cause?.name === 'NotAllowedError') throw new PushClientError('denied', 'Notifications are not allowed.', {cause});
     throw new PushClientError('unavailable', `The browser's push service refuses: ${cause?.name}. Perhaps the user has switched it off.`, {cause, reason: 'pushService'});
   }
