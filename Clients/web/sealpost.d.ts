@@ -126,7 +126,7 @@ export interface ClientEvent {
 /** The keys that may sign answers. With `'unsigned'` the client cannot detect forged answers. */
 export type Signatures = {keys: [string, ...string[]]} | 'unsigned';
 
-/** Options of `PushClient.open`. */
+/** Options of `PushClient.open`. It refuses others, and impossible values, with a `TypeError`. */
 export interface OpenOptions {
   signatures: Signatures;
   /** The API's URL; the page's own origin by default. */
@@ -172,6 +172,10 @@ export interface OpenOptions {
   /** The place of the stored state; IndexedDB by default. */
   store?: MemoryStore | IndexedStore;
 }
+
+/** Options of `PushClient.reopen`: the page's stored settings have the others. */
+export type OwnOptions = Partial<Omit<OpenOptions,
+  'server' | 'app' | 'signatures' | 'signatureTolerance' | 'title' | 'icon' | 'page' | 'placeholder' | 'isDeviceShared' | 'endToEnd'>>;
 
 export type ErrorCode =
   | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'storage' | 'unavailable' | 'denied' | 'closed'
@@ -222,7 +226,7 @@ export class PushClient {
    * For a worker: opens the client with the settings that the page used last; null if no page has
    * used it yet.
    */
-  static reopen(name?: string, options?: Partial<OpenOptions>): Promise<PushClient | null>;
+  static reopen(name?: string, options?: OwnOptions): Promise<PushClient | null>;
   /** The names of all accounts that this origin has opened. */
   static names(): Promise<string[]>;
 

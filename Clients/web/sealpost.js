@@ -1863,6 +1863,52 @@ function pinnedKeys(signatures) {
   if (signatures === 'unsigned') return [];
   if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
   throw new PushClientError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
+/** The kinds of options, as errors name them. */
+const KINDS = {
+  'a text': value => typeof value === 'string',
+  'a text or null': value => value === null || typeof value === 'string',
+  'a function or null': value => value === null || typeof value === 'function',
+  'a URL, a function or null': value => value === null || ['string', 'function'].includes(typeof value),
+  'true or false': value => typeof value === 'boolean',
+  // A timer replaces delays beyond its range by none; `events` waits for four times its `silence`.
+  'a number of seconds above 0': value => Number.isFinite(value) && value > 0 && value < 2 ** 29 / 1000,
+  'a number from 0': value => typeof value === 'number' && value >= 0,
+  'a number from 1': value => typeof value === 'number' && value >= 1,
+  'a list of texts': value => Array.isArray(value) && value.every(KINDS['a text']),
+  'an object or null': value => typeof value === 'object',
+  'a time or null': value => value === null || !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
+  'an AbortSignal': value => value instanceof AbortSignal,
+  'anything': () => true,
+};
+
+/** The kind of each option of `open`. `addressOf` and `pinnedKeys` check the first two. */
+const OPTIONS = {
+  server: 'anything', signatures: 'anything', app: 'a text or null', token: 'a URL, a function or null', name: 'a text',
+  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a number from 1', limit: 'a number from 1',
+  title: 'a text or null', icon: 'a text or null', page: 'a text or null', placeholder: 'a text', worker: 'a text', scope: 'a text',
+  isDeviceShared: 'true or false', endToEnd: 'an object or null',
+  observe: 'a function or null', headers: 'a function or null', verifier: 'a function or null',
+  fetch: 'a function or null', store: 'an object or null', now: 'a function or null', makeToken: 'a function or null',
+};
+
+/** The kind of each option of `reopen`: the page's stored settings have the others. */
+export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || !SHARED.includes(name)));
+
+/**
+ * The options that are not undefined. Throws a `TypeError` for an option that does not exist, which
+ * would have no effect, and for a value that is not of the option's kind.
+ */
+export function checkedOptions(options, kinds = OPTIONS) {
+  if (Object.prototype.toString.call(options) !== '[object Object]') throw new TypeError('The options are no object.');
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(kinds, name)) throw new TypeError(`There is no option \`${printable(name)}\`.`);
+    if (!KINDS[kinds[name]](value)) throw new TypeError(`The option \`${name}\` must be ${kinds[name]}.`);
+  }
+  if (kinds === OPTIONS && options.endToEnd) checkedOptions(options.endToEnd, {senders: 'a list of texts', isRequired: 'true or false'});
+  return Object.fromEntries(given);
+}
+
 }
 
 /**
@@ -1914,7 +1960,7 @@ export class PushClient {
    */
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
-    const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
+    const settings = {...DEFAULTS, server: globalThis.location?.origin, ...checkedOptions(options)};
     settings.server = addressOf(settings.server).href;
     // If the user has signed in at another site, the query may contain codes, which must not be
     // stored.
@@ -1933,10 +1979,10 @@ export class PushClient {
    * has used it yet.
    */
   static async reopen(name = '', options = {}) {
-    const store = await storeOf({name, ...options});
+    const given = checkedOptions(options, OWN_OPTIONS), store = await storeOf({...given, name});
     const stored = await store.get('settings');
     if (!stored) return null;
-    const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
+    const push = new PushClient({...DEFAULTS, ...given, ...stored, name}, store);
     await push.#inTime(push.#begin());
     return push;
   }
@@ -2073,7 +2119,10 @@ export class PushClient {
    * `id` is the `Account` of the token's session. Without an id, the first answer determines the
    * account whose answers the client accepts. `expiresAt` is a date, or the session's `ExpiresAt`.
    */
-  async useToken(token, {account, id = null, expiresAt = null}) {
+  async useToken(token, session) {
+    const kinds = {account: 'a text', id: 'a text or null', expiresAt: 'a time or null'};
+    const {account, id = null, expiresAt = null} = checkedOptions(session, kinds);
+    if (account === undefined) throw new TypeError('The option `account` is missing.');
     await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
@@ -2314,7 +2363,8 @@ export class PushClient {
    * are the numbers of the whole inbox. `syncedAt` is the time at which the inbox was last
    * current; null if never.
    */
-  async cachedInbox({limit = PAGE, before = null} = {}) {
+  async cachedInbox(options = {}) {
+    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a number from 0', before: 'an object or null'});
     return this.#inboxOf({limit, before, isFresh: false});
   }
 
@@ -2385,7 +2435,8 @@ export class PushClient {
    * is the whole inbox. If there are more than `limit` changes, the call returns the first `limit`
    * changes and a mark after them, and `hasMore` is true.
    */
-  async changes(mark = null, {limit = PAGE} = {}) {
+  async changes(mark = null, options = {}) {
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 1'});
     let head, entries, rows;
     // All values must come from one revision of the store: with a newer mark, the caller would
     // lose changes.
@@ -2409,8 +2460,8 @@ export class PushClient {
    * The changes as they arrive, from this tab, other tabs and the worker. The iteration ends when
    * `signal` is aborted.
    */
-  async *updates({mark, signal} = {}) {
-    let ring = () => {}, isRung = false;
+  async *updates(options = {}) {
+    let {mark, signal} = checkedOptions(options, {mark: 'a text or null', signal: 'an AbortSignal'}), ring = () => {}, isRung = false;
     const channel = this.#listen(() => { isRung = true; ring(); }), end = () => ring();
     signal?.addEventListener('abort', end);
     try {
@@ -2443,7 +2494,8 @@ export class PushClient {
    * `failure` has the reason, and `syncedAt` is the time at which the inbox was last current. If
    * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
-  async sync({limit = PAGE} = {}) {
+  async sync(options = {}) {
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 0'});
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     // The device's clock was perhaps wrong when the client found a payload expired. A list without
     // a cursor has the payload again.
@@ -2845,7 +2897,8 @@ export class PushClient {
    * answer in time. A browser that cannot run the worker throws before it asks the user; call
    * `startWorker` before the click, so that nothing delays the question.
    */
-  async register({tags = []} = {}) {
+  async register(options = {}) {
+    const {tags = []} = checkedOptions(options, {tags: 'a list of texts'});
     checkPush();
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());

@@ -181,7 +181,7 @@ test('notifications of one second are in the order of the server, also if they w
 });
 
 test('many are marked in one request', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server);
+  const server = new FakeServer(), push = await clientOf(t, server, {deadline: 60});
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
@@ -461,7 +461,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   // Another client with the same store decrypts the packs of all entries, and the boxes with the
   // payloads of only one page.
   reads.length = 0;
-  const other = await clientOf(t, server, {store});
+  const other = await clientOf(t, server, {store, deadline: 60});
   assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 5]]);
   // A change by another client lets a client decrypt one pack again.
   const {decrypt} = crypto.subtle;
@@ -1507,7 +1507,7 @@ test('a provider is asked for a token to sign out with, and without one the serv
     // The page starts again after the token has expired.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
-    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
+    const later = await clientOf(t, server, {store, token, deadline: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
     assert.deepEqual([await later.signOut(), later.account], [has, null]);
     assert.equal(server.devices.size, has ? 0 : 1);
     assert.equal((await store.list('ending/')).size, has ? 0 : 1);
@@ -1554,7 +1554,7 @@ test('a field full of blanks is read at once', async t => {
 
 test('whether answers are signed is what the app has written down', async () => {
   const open = options => PushClient.open({server: 'https://push.example', store: new MemoryStore(), ...options});
-  for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {keys: [pinned.publicKey]}]) {
+  for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {signatures: 'none'}]) {
     await assert.rejects(open(options), error => error instanceof PushClientError && error.code === 'noSignatureKeys', JSON.stringify(options));
   }
   for (const chosen of ['unsigned', signatures]) (await open({signatures: chosen})).close();
@@ -1619,6 +1619,26 @@ test('a transaction without an event ends at the end of its connection, or at it
   const {push, faults} = await keeper(t), store = await IndexedStore.open('sealpost', 0.05);
   faults.isSilent = true;
   // The transaction is lost first, and then no connection opens.
+test('options that do not exist, and impossible values, are refused before they have an effect', async t => {
+  const push = await clientOf(t, new FakeServer()), {store} = push.settings;
+  const open = options => PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), ...options});
+  const cases = {
+    timeout: [() => open({timeout: 30}), () => PushClient.reopen('', {store, timeout: 30})],
+    deadline: [0, -1, NaN, Infinity, 1e9, '30', null].flatMap(deadline => [() => open({deadline}), () => PushClient.reopen('', {store, deadline})]),
+    title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
+    isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
+    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [], isrequired: true}})], senders: [() => open({endToEnd: {senders: 'key'}})],
+    limit: [() => push.sync({limit: '5'}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
+    mark: [() => push.updates({mark: 7}).next()], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
+    tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
+    account: [() => push.useToken('spt_first', {id: 'an id'})], id: [() => push.useToken('spt_first', {account: 'alice', id: 7})],
+    expiresAt: [() => push.useToken('spt_first', {account: 'alice', expiresAt: 'soon'}), () => push.useToken('spt_first', {account: 'alice', expiresAt: 7})], object: [() => push.sync(5), () => push.sync([])],
+  };
+  for (const [name, calls] of Object.entries(cases)) {
+    for (const call of calls) await assert.rejects(call, error => error instanceof TypeError && error.message.includes(name), `${name}: ${call}`);
+  }
+  (await open({deadline: undefined, scope: undefined, endToEnd: null})).close();
+});
   for (const call of [store.head(), store.head()]) await assert.rejects(call, {code: 'storage', advice: 'storage'});
   await assert.rejects(store.head(), {code: 'storage'});
   await assert.rejects(IndexedStore.open('another', 0.05), {code: 'storage'});
