@@ -2908,6 +2908,7 @@ export class PushClient {
 
   async #registerAllowed(tags, deadline) {
     await this.#startWorker(deadline);
+    await this.#checkAccount();
     const id = await this.#subscribe(tags, deadline);
     await this.#endRegistration('stream', deadline);
     return id;
@@ -3012,6 +3013,7 @@ export class PushClient {
     if (!Array.isArray(list) || !list.every(json => typeof member(json, 'id') === 'string')) throw unexpected(answer, 'a list of devices');
     return list;
   }
+    await this.#checkAccount();
 
   async #devices(list) {
     const own = await this.#ownDevices();
@@ -3183,6 +3185,7 @@ export class PushClient {
   }
 
   /** The readable keys of the account's devices in the server's list. */
+    await this.#checkAccount();
   async #keysIn(list) {
     const account = await this.#identity(), own = await this.#ownDevices();
     const keys = await Promise.all(list.map(async json => {
@@ -3631,12 +3634,9 @@ export class PushClient {
    * another value, or null if there is none.
    */
   async #authorization(refused, deadline) {
-    // The epoch is read last: another tab may sign out between the two reads.
-    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`, head = await this.#store.head();
-    if (this.account === null || head.epoch !== this.#epoch) {
-      this.account = null;
-      throw new PushClientError('signedOut', 'Nobody is signed in.');
-    }
+    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`;
+    // The account is checked last: another tab may sign out between the two reads.
+    await this.#checkAccount();
     // The client renews a token a minute before its end, since a request takes time. Without a
     // token provider the client uses the token until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
@@ -3672,6 +3672,14 @@ export class PushClient {
       throw cause instanceof PushClientError ? cause : offline("The app's token provider has failed.", {cause});
     }
     const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
+  /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
+  async #checkAccount() {
+    const {epoch} = await this.#store.head();
+    if (this.account !== null && epoch === this.#epoch) return;
+    this.account = null;
+    throw new PushClientError('signedOut', 'Nobody is signed in.');
+  }
+
     if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
     return {token: text, expiresAt, id: member(given, 'account')};
   }

@@ -1639,6 +1639,25 @@ test('options that do not exist, and impossible values, are refused before they 
   }
   (await open({deadline: undefined, scope: undefined, endToEnd: null})).close();
 });
+
+test('without an account a call ends with signedOut and without a request, and the cached inbox is empty', async t => {
+  browser(t);
+  const server = new FakeServer(), fresh = await clientOf(t, server, {isIn: false}), left = await clientOf(t, server);
+  await left.sync();
+  await left.signOut();
+  server.requests.length = 0;
+  for (const push of [fresh, left]) {
+    for (const [name, ...given] of [
+      ['sync'], ['notification', 7], ['preview', 7], ['markRead', 7], ['dismiss', 7], ['send', 'text'], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
+      ['endDevice', 'a device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'],
+    ]) await assert.rejects(push[name](...given), {code: 'signedOut', advice: 'signIn'}, name);
+    await assert.rejects(push.events().next(), {code: 'signedOut'});
+    const {notifications, count, syncedAt} = await push.cachedInbox();
+    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
+  }
+  assert.deepEqual(server.requests, []);
+});
+
   for (const call of [store.head(), store.head()]) await assert.rejects(call, {code: 'storage', advice: 'storage'});
   await assert.rejects(store.head(), {code: 'storage'});
   await assert.rejects(IndexedStore.open('another', 0.05), {code: 'storage'});
