@@ -1850,6 +1850,11 @@ const DEFAULTS = {
 /** The names of the settings that the worker also needs. No setting is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
+/**
+ * The least time that a tab has to take the lock over from a suspended tab, in milliseconds. Each
+ * other tab waits up to twice as long, so that not all of them take the lock then.
+ */
+const HANDOVER = 2000;
 /** How long a stream whose session has ended may be silent before it is left, in seconds. */
 const DRAIN = 0.1;
 /**
@@ -1858,11 +1863,6 @@ const DRAIN = 0.1;
  */
 const LOCAL = 1 / 8;
 
-/** The keys that an app pins. There is no default: the app names the keys that it trusts. */
-function pinnedKeys(signatures) {
-  if (signatures === 'unsigned') return [];
-  if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
-  throw new PushClientError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
 /** The kinds of options, as errors name them. */
 const KINDS = {
   'a text': value => typeof value === 'string',
@@ -1909,6 +1909,11 @@ export function checkedOptions(options, kinds = OPTIONS) {
   return Object.fromEntries(given);
 }
 
+/** The keys that an app pins. There is no default: the app names the keys that it trusts. */
+function pinnedKeys(signatures) {
+  if (signatures === 'unsigned') return [];
+  if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
+  throw new PushClientError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
 }
 
 /**
@@ -2339,18 +2344,22 @@ export class PushClient {
 
   /**
    * Opens a channel of the tabs, on which this client learns that another tab has ended its
-   * session.
+   * session. Looks for that, too, when the browser has suspended this page and resumes it.
    */
   #listen(ring = () => {}) {
-    const channel = new BroadcastChannel(this.#channelName);
-    channel.onmessage = ({data: {ended}}) => {
-      if (ended === this.#epoch) {
+    const channel = new BroadcastChannel(this.#channelName), hear = isEnded => {
+      if (isEnded) {
         this.account = null;
         this.#endEvents();
       }
       ring();
     };
-    return channel;
+    channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
+    // Browsers drop the messages to a page in the back/forward cache. The next call has a failure
+    // of this one, too.
+    const check = () => this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
+    const ignore = onSuspension(() => {}, check);
+    return {close: () => { ignore(); channel.close(); }};
   }
 
   // MARK: Stored state
@@ -2899,6 +2908,7 @@ export class PushClient {
    */
   async register(options = {}) {
     const {tags = []} = checkedOptions(options, {tags: 'a list of texts'});
+    await this.#checkAccount();
     checkPush();
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
@@ -2908,7 +2918,6 @@ export class PushClient {
 
   async #registerAllowed(tags, deadline) {
     await this.#startWorker(deadline);
-    await this.#checkAccount();
     const id = await this.#subscribe(tags, deadline);
     await this.#endRegistration('stream', deadline);
     return id;
@@ -3004,6 +3013,7 @@ export class PushClient {
   }
 
   async #ownDevice() {
+    await this.#checkAccount();
     return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'Call `register` first. The device of an event stream has no topics and no test pushes.'); })();
   }
 
@@ -3013,7 +3023,6 @@ export class PushClient {
     if (!Array.isArray(list) || !list.every(json => typeof member(json, 'id') === 'string')) throw unexpected(answer, 'a list of devices');
     return list;
   }
-    await this.#checkAccount();
 
   async #devices(list) {
     const own = await this.#ownDevices();
@@ -3176,6 +3185,7 @@ export class PushClient {
    */
   async setDeviceKey() {
     const deadline = this.#api.deadline(), own = await this.#ownDevices(), keys = await this.#deviceKeys();
+    await this.#checkAccount();
     if (!keys || own.length === 0) throw new PushClientError('notRegistered', 'This device is not registered, or has no keys.');
     for (const id of own) await this.#setKey(id, keys.key.text, deadline);
   }
@@ -3185,7 +3195,6 @@ export class PushClient {
   }
 
   /** The readable keys of the account's devices in the server's list. */
-    await this.#checkAccount();
   async #keysIn(list) {
     const account = await this.#identity(), own = await this.#ownDevices();
     const keys = await Promise.all(list.map(async json => {
@@ -3370,14 +3379,17 @@ export class PushClient {
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
-   * nothing for `silence` seconds, it counts as lost. If the tab with the lock is silent, another
-   * tab takes the lock.
+   * nothing for `silence` seconds, it counts as lost. A tab that the browser suspends gives the
+   * lock up. If the tab with the lock is silent all the same, another tab takes the lock.
    */
-  async *events({signal, silence = 45} = {}) {
-    const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
+  async *events(options = {}) {
+    const {signal, silence = 45} = checkedOptions(options, {signal: 'an AbortSignal', silence: 'a number of seconds above 0'});
+    const name = `${this.#channelName} events`, end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
-    // `change` is the number of the last change of the inbox that the reading tab has seen.
-    let last = null, change = null, ring = () => {}, hear = () => {}, isReading = false, newSession = new AbortController();
+    // `change` is the number of the last change of the inbox that the reading tab has seen;
+    // `began` and `resumed` are its numbers when this tab began and when it was last resumed.
+    let last = null, change = null, began = Infinity, resumed = -1, isReading = false, channel, awake;
+    let ring = () => {}, hear = () => {}, newSession = new AbortController();
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3385,23 +3397,28 @@ export class PushClient {
       if (event.id !== undefined && event.item !== null) last = String(event.id);
       ring();
     };
-    channel.onmessage = ({data}) => {
-      hear();
+    const receive = ({data}) => {
+      // The next tab says at once that it has the lock, unless the browser has suspended it
+      // meanwhile.
+      if (data.isLeaving) hear(HANDOVER * (1 + Math.random())); else hear();
       change = data.change ?? change;
-      if (Number.isSafeInteger(data.id)) give({id: data.id});
+      if (Number.isSafeInteger(data.id) && !(data.change <= resumed)) give({id: data.id});
       if (!data.isNewSession) return;
       newSession.abort();
       newSession = new AbortController();
     };
     const lead = async ending => {
       isReading = true;
+      ending.addEventListener('abort', () => { isReading = false; });
+      channel.postMessage({});
       for await (const event of this.#streams(() => ({last, change, renewal: newSession.signal}), ending, silence)) {
+        if (ending.aborted) break;
         change = event.change ?? change;
         channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
       }
     };
-    if (signal?.aborted) return channel.close();
+    if (signal?.aborted) return;
     signal?.addEventListener('abort', stop);
     // Otherwise the next account's stream would go on in this loop.
     const session = this.#sessionEnd.signal, leave = () => {
@@ -3411,21 +3428,47 @@ export class PushClient {
     };
     session.addEventListener('abort', leave);
     const sessions = this.#listen();
-    // A tab with the lock but without a network is silent for up to a minute between two attempts.
-    const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
-    leading.catch(error => give({error}));
+    const start = () => {
+      channel = new BroadcastChannel(name);
+      channel.onmessage = receive;
+      awake = new AbortController();
+      // A tab with the lock but without a network is silent for up to a minute between two
+      // attempts.
+      const leading = inOneTab(name, awake.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
+      leading.catch(error => give({error}));
+    }, suspend = () => {
+      if (isReading) channel.postMessage({isLeaving: true});
+      awake.abort();
+      channel.close();
+    }, resume = () => {
+      if (!awake.signal.aborted || end.signal.aborted) return;
+      give({since: change ?? began});
+      start();
+    };
+    start();
+    const ignore = onSuspension(suspend, resume);
+    end.signal.addEventListener('abort', suspend);
     try {
       // This tab may take over before it hears from the tab with the lock. It then yields what came
       // since now. The lock's state is known once the browser has answered a later question.
-      const head = await this.#store.head();
+      began = (await this.#store.head()).change;
       await globalThis.navigator?.locks?.query();
-      if (!isReading) change ??= head.change;
+      if (!isReading) change ??= began;
       for (;;) {
         while (found.length > 0) {
-          const [{id, item, error}] = found;
+          const [{id, item, error, since}] = found;
           if (error) throw error;
           let event;
           try {
+            // This tab has got no messages while it was suspended.
+            if (since !== undefined) {
+              const {change: number} = await this.#store.head(), missed = await this.#changedSince(since);
+              [change, resumed] = [Math.max(change, number), number];
+              const missing = missed.map(entry => ({id: entry.item.id})).filter(({id}) => !found.some(other => other.id === id));
+              found.splice(0, 1, ...missing);
+              if (missing.length > 0 && found.length === missing.length) last = String(missing.at(-1).id);
+              continue;
+            }
             event = {id, item: item === undefined ? await this.cachedNotification(id) : item};
           } catch (failure) {
             if (failure.code !== 'storage' || end.signal.aborted) throw failure;
@@ -3441,8 +3484,8 @@ export class PushClient {
     } finally {
       signal?.removeEventListener('abort', stop);
       session.removeEventListener('abort', leave);
+      ignore();
       end.abort();
-      channel.close();
       sessions.close();
     }
   }
@@ -3472,7 +3515,7 @@ export class PushClient {
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.#synced();
           isOpen = true;
-          const {change} = place(), missed = mayMiss && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          const {change} = place(), missed = mayMiss ? await this.#changedSince(change ?? Infinity) : [];
           for (const {item} of missed) {
             synced.add(item.id);
             yield {id: item.id, item: await this.cachedNotification(item.id)};
@@ -3498,6 +3541,15 @@ export class PushClient {
       });
       if (renewal.aborted) [device, mayMiss, pause] = [null, true, 0];
     }
+  }
+
+  /**
+   * The entries of the unread notifications that have changed since the change with this number, in
+   * the order of their changes.
+   */
+  async #changedSince(number) {
+    const changed = (await this.#entries()).filter(({change, item}) => change > number && !item.isRead);
+    return changed.sort((one, other) => one.change - other.change);
   }
 
   /**
@@ -3629,6 +3681,14 @@ export class PushClient {
     if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
   }
 
+  /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
+  async #checkAccount() {
+    const {epoch} = await this.#store.head();
+    if (this.account !== null && epoch === this.#epoch) return;
+    this.account = null;
+    throw new PushClientError('signedOut', 'Nobody is signed in.');
+  }
+
   /**
    * The `Authorization` of a request. If the server has refused the value `refused`, returns
    * another value, or null if there is none.
@@ -3672,14 +3732,6 @@ export class PushClient {
       throw cause instanceof PushClientError ? cause : offline("The app's token provider has failed.", {cause});
     }
     const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
-  /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
-  async #checkAccount() {
-    const {epoch} = await this.#store.head();
-    if (this.account !== null && epoch === this.#epoch) return;
-    this.account = null;
-    throw new PushClientError('signedOut', 'Nobody is signed in.');
-  }
-
     if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
     return {token: text, expiresAt, id: member(given, 'account')};
   }
@@ -3869,6 +3921,19 @@ async function alone(name, deadline, work, otherwise) {
 }
 
 /**
+ * Calls `suspend` when the browser suspends this page, by freezing it or for the back/forward
+ * cache, and `resume` when the page runs again; each may be called twice. The result is a function
+ * that ends the calls.
+ */
+function onSuspension(suspend, resume) {
+  // Pages that only start or end have `persisted` false.
+  const {document} = globalThis, [away, back] = [suspend, resume].map(call => ({persisted}) => { if (persisted !== false) call(); });
+  const events = [[document, 'freeze', away], [document, 'resume', back], [globalThis, 'pagehide', away], [globalThis, 'pageshow', back]];
+  for (const [target, name, call] of events) target?.addEventListener?.(name, call);
+  return () => { for (const [target, name, call] of events) target?.removeEventListener?.(name, call); };
+}
+
+/**
  * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that sends no
  * message for `silenceTimeout` milliseconds loses the lock, because browsers also suspend tabs
  * that have a lock.
@@ -3879,9 +3944,9 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
   for (let isSilent = false; !signal.aborted;) {
     const waiting = new AbortController(), working = new AbortController();
     let timer;
-    const hear = () => {
+    const hear = (limit = silenceTimeout) => {
       clearTimeout(timer);
-      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, silenceTimeout);
+      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, limit);
     }, end = () => { waiting.abort(); working.abort(); };
     signal.addEventListener('abort', end);
     onHear(hear);
@@ -3891,7 +3956,9 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
         isSilent = false;
         clearTimeout(timer);
         onHear(() => {});
-        return work(working.signal);
+        if (working.signal.aborted) return null;
+        // A page that is about to be suspended cannot wait for the end of `work`.
+        return Promise.race([work(working.signal), new Promise(done => working.signal.addEventListener('abort', done))]);
       });
     } catch (error) {
       // `signal` has ended the wait, or another tab has taken the lock.

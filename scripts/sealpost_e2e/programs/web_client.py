@@ -400,10 +400,13 @@ def use_tabs(browser, site):
     for tab in tabs:
         tab.evaluate(site.script(LISTENING))
     processes.wait_until(lambda: site.page.asked.count("/api/stream") > streams, 20, "a stream")
-    site.post({"Payload": "to all tabs"})
-    for tab in tabs:
-        processes.wait_until(lambda tab=tab: tab.evaluate("heard.includes('to all tabs')"), 20, "an event in each tab")
-    require((count := site.page.asked.count("/api/stream") - streams) == 1, f"{TABS} tabs have opened {count} streams")
+    for listening, count in ((tabs, 1), (tabs[-1:], 2)):
+        site.post({"Payload": f"to {len(listening)} tabs"})
+        for tab in listening:
+            processes.wait_until(lambda tab=tab: tab.evaluate(f"heard.includes('to {len(listening)} tabs')"), 20, "an event in each tab")
+        require((found := site.page.asked.count("/api/stream") - streams) == count, f"{len(listening)} tabs have opened {found} streams")
+        for tab in tabs[:-1]:
+            tab.call("Page.setWebLifecycleState", state="frozen")
     for tab in tabs:
         tab.close()
     visitor.close()
