@@ -11,7 +11,7 @@
  * ```
  */
 
-import {PushClient, pushedHint, pushedID} from './sealpost.js';
+import {OWN_OPTIONS, PushClient, checkedOptions, pushedHint, pushedID} from './sealpost.js';
 
 /**
  * Options of `PushClient.open` for this worker's clients. They are for values that a page cannot
@@ -180,6 +180,12 @@ async function open({id, name, page}) {
   }
   await self.clients.openWindow(address);
 }
+
+self.addEventListener('install', event => {
+  // With a wrong option each push would show the placeholder. The browser keeps the worker before
+  // this one.
+  event.waitUntil((async () => checkedOptions(options, OWN_OPTIONS))());
+});
 
 self.addEventListener('push', event => {
   // A declarative push, which Safari shows itself if this worker fails, has its data in the notification.

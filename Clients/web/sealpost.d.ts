@@ -126,7 +126,7 @@ export interface ClientEvent {
 /** The keys that may sign answers. With `'unsigned'` the client cannot detect forged answers. */
 export type Signatures = {keys: [string, ...string[]]} | 'unsigned';
 
-/** Options of `PushClient.open`. */
+/** Options of `PushClient.open`. It refuses others, and impossible values, with a `TypeError`. */
 export interface OpenOptions {
   signatures: Signatures;
   /** The API's URL; the page's own origin by default. */
@@ -172,6 +172,10 @@ export interface OpenOptions {
   /** The place of the stored state; IndexedDB by default. */
   store?: MemoryStore | IndexedStore;
 }
+
+/** Options of `PushClient.reopen`: the page's stored settings have the others. */
+export type OwnOptions = Partial<Omit<OpenOptions,
+  'server' | 'app' | 'signatures' | 'signatureTolerance' | 'title' | 'icon' | 'page' | 'placeholder' | 'isDeviceShared' | 'endToEnd'>>;
 
 export type ErrorCode =
   | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'storage' | 'unavailable' | 'denied' | 'closed'
@@ -222,7 +226,7 @@ export class PushClient {
    * For a worker: opens the client with the settings that the page used last; null if no page has
    * used it yet.
    */
-  static reopen(name?: string, options?: Partial<OpenOptions>): Promise<PushClient | null>;
+  static reopen(name?: string, options?: OwnOptions): Promise<PushClient | null>;
   /** The names of all accounts that this origin has opened. */
   static names(): Promise<string[]>;
 
@@ -297,7 +301,10 @@ export class PushClient {
   /** Removes a waiting or failed task. */
   discard(key: string): Promise<void>;
 
-  /** Asks for permission, subscribes and registers; returns the device's id. */
+  /**
+   * Asks for permission, subscribes and registers; returns the device's id. Throws `offline` with
+   * the `reason` `pushService` if the browser's push service does not answer in time.
+   */
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never

@@ -1850,6 +1850,11 @@ const DEFAULTS = {
 /** The names of the settings that the worker also needs. No setting is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
+/**
+ * The least time that a tab has to take the lock over from a suspended tab, in milliseconds. Each
+ * other tab waits up to twice as long, so that not all of them take the lock then.
+ */
+const HANDOVER = 2000;
 /** How long a stream whose session has ended may be silent before it is left, in seconds. */
 const DRAIN = 0.1;
 /**
@@ -1857,6 +1862,52 @@ const DRAIN = 0.1;
  * step of a sign-out in the browser may take.
  */
 const LOCAL = 1 / 8;
+
+/** The kinds of options, as errors name them. */
+const KINDS = {
+  'a text': value => typeof value === 'string',
+  'a text or null': value => value === null || typeof value === 'string',
+  'a function or null': value => value === null || typeof value === 'function',
+  'a URL, a function or null': value => value === null || ['string', 'function'].includes(typeof value),
+  'true or false': value => typeof value === 'boolean',
+  // A timer replaces delays beyond its range by none; `events` waits for four times its `silence`.
+  'a number of seconds above 0': value => Number.isFinite(value) && value > 0 && value < 2 ** 29 / 1000,
+  'a number from 0': value => typeof value === 'number' && value >= 0,
+  'a number from 1': value => typeof value === 'number' && value >= 1,
+  'a list of texts': value => Array.isArray(value) && value.every(KINDS['a text']),
+  'an object or null': value => typeof value === 'object',
+  'a time or null': value => value === null || !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
+  'an AbortSignal': value => value instanceof AbortSignal,
+  'anything': () => true,
+};
+
+/** The kind of each option of `open`. `addressOf` and `pinnedKeys` check the first two. */
+const OPTIONS = {
+  server: 'anything', signatures: 'anything', app: 'a text or null', token: 'a URL, a function or null', name: 'a text',
+  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a number from 1', limit: 'a number from 1',
+  title: 'a text or null', icon: 'a text or null', page: 'a text or null', placeholder: 'a text', worker: 'a text', scope: 'a text',
+  isDeviceShared: 'true or false', endToEnd: 'an object or null',
+  observe: 'a function or null', headers: 'a function or null', verifier: 'a function or null',
+  fetch: 'a function or null', store: 'an object or null', now: 'a function or null', makeToken: 'a function or null',
+};
+
+/** The kind of each option of `reopen`: the page's stored settings have the others. */
+export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || !SHARED.includes(name)));
+
+/**
+ * The options that are not undefined. Throws a `TypeError` for an option that does not exist, which
+ * would have no effect, and for a value that is not of the option's kind.
+ */
+export function checkedOptions(options, kinds = OPTIONS) {
+  if (Object.prototype.toString.call(options) !== '[object Object]') throw new TypeError('The options are no object.');
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(kinds, name)) throw new TypeError(`There is no option \`${printable(name)}\`.`);
+    if (!KINDS[kinds[name]](value)) throw new TypeError(`The option \`${name}\` must be ${kinds[name]}.`);
+  }
+  if (kinds === OPTIONS && options.endToEnd) checkedOptions(options.endToEnd, {senders: 'a list of texts', isRequired: 'true or false'});
+  return Object.fromEntries(given);
+}
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
 function pinnedKeys(signatures) {
@@ -1914,7 +1965,7 @@ export class PushClient {
    */
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
-    const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
+    const settings = {...DEFAULTS, server: globalThis.location?.origin, ...checkedOptions(options)};
     settings.server = addressOf(settings.server).href;
     // If the user has signed in at another site, the query may contain codes, which must not be
     // stored.
@@ -1933,10 +1984,10 @@ export class PushClient {
    * has used it yet.
    */
   static async reopen(name = '', options = {}) {
-    const store = await storeOf({name, ...options});
+    const given = checkedOptions(options, OWN_OPTIONS), store = await storeOf({...given, name});
     const stored = await store.get('settings');
     if (!stored) return null;
-    const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
+    const push = new PushClient({...DEFAULTS, ...given, ...stored, name}, store);
     await push.#inTime(push.#begin());
     return push;
   }
@@ -2073,7 +2124,10 @@ export class PushClient {
    * `id` is the `Account` of the token's session. Without an id, the first answer determines the
    * account whose answers the client accepts. `expiresAt` is a date, or the session's `ExpiresAt`.
    */
-  async useToken(token, {account, id = null, expiresAt = null}) {
+  async useToken(token, session) {
+    const kinds = {account: 'a text', id: 'a text or null', expiresAt: 'a time or null'};
+    const {account, id = null, expiresAt = null} = checkedOptions(session, kinds);
+    if (account === undefined) throw new TypeError('The option `account` is missing.');
     await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
@@ -2290,18 +2344,22 @@ export class PushClient {
 
   /**
    * Opens a channel of the tabs, on which this client learns that another tab has ended its
-   * session.
+   * session. Looks for that, too, when the browser has suspended this page and resumes it.
    */
   #listen(ring = () => {}) {
-    const channel = new BroadcastChannel(this.#channelName);
-    channel.onmessage = ({data: {ended}}) => {
-      if (ended === this.#epoch) {
+    const channel = new BroadcastChannel(this.#channelName), hear = isEnded => {
+      if (isEnded) {
         this.account = null;
         this.#endEvents();
       }
       ring();
     };
-    return channel;
+    channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
+    // Browsers drop the messages to a page in the back/forward cache. The next call has a failure
+    // of this one, too.
+    const check = () => this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
+    const ignore = onSuspension(() => {}, check);
+    return {close: () => { ignore(); channel.close(); }};
   }
 
   // MARK: Stored state
@@ -2314,7 +2372,8 @@ export class PushClient {
    * are the numbers of the whole inbox. `syncedAt` is the time at which the inbox was last
    * current; null if never.
    */
-  async cachedInbox({limit = PAGE, before = null} = {}) {
+  async cachedInbox(options = {}) {
+    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a number from 0', before: 'an object or null'});
     return this.#inboxOf({limit, before, isFresh: false});
   }
 
@@ -2385,7 +2444,8 @@ export class PushClient {
    * is the whole inbox. If there are more than `limit` changes, the call returns the first `limit`
    * changes and a mark after them, and `hasMore` is true.
    */
-  async changes(mark = null, {limit = PAGE} = {}) {
+  async changes(mark = null, options = {}) {
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 1'});
     let head, entries, rows;
     // All values must come from one revision of the store: with a newer mark, the caller would
     // lose changes.
@@ -2409,8 +2469,8 @@ export class PushClient {
    * The changes as they arrive, from this tab, other tabs and the worker. The iteration ends when
    * `signal` is aborted.
    */
-  async *updates({mark, signal} = {}) {
-    let ring = () => {}, isRung = false;
+  async *updates(options = {}) {
+    let {mark, signal} = checkedOptions(options, {mark: 'a text or null', signal: 'an AbortSignal'}), ring = () => {}, isRung = false;
     const channel = this.#listen(() => { isRung = true; ring(); }), end = () => ring();
     signal?.addEventListener('abort', end);
     try {
@@ -2443,7 +2503,8 @@ export class PushClient {
    * `failure` has the reason, and `syncedAt` is the time at which the inbox was last current. If
    * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
-  async sync({limit = PAGE} = {}) {
+  async sync(options = {}) {
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 0'});
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     // The device's clock was perhaps wrong when the client found a payload expired. A list without
     // a cursor has the payload again.
@@ -2841,10 +2902,13 @@ export class PushClient {
    *
    * `tags` are the topics of this device. Throws `denied` if the user does not allow
    * notifications, and `unavailable` if the browser has no Web Push, or the user has switched it
-   * off. A browser that cannot run the worker throws before it asks the user; call `startWorker`
-   * before the click, so that nothing delays the question.
+   * off. Throws `offline` with the `reason` `pushService` if the browser's push service does not
+   * answer in time. A browser that cannot run the worker throws before it asks the user; call
+   * `startWorker` before the click, so that nothing delays the question.
    */
-  async register({tags = []} = {}) {
+  async register(options = {}) {
+    const {tags = []} = checkedOptions(options, {tags: 'a list of texts'});
+    await this.#checkAccount();
     checkPush();
     if (!await this.#worker()) await this.startWorker();
     checkPermission(await Notification.requestPermission());
@@ -2949,6 +3013,7 @@ export class PushClient {
   }
 
   async #ownDevice() {
+    await this.#checkAccount();
     return await this.registrationID() ?? (() => { throw new PushClientError('notRegistered', 'Call `register` first. The device of an event stream has no topics and no test pushes.'); })();
   }
 
@@ -3120,6 +3185,7 @@ export class PushClient {
    */
   async setDeviceKey() {
     const deadline = this.#api.deadline(), own = await this.#ownDevices(), keys = await this.#deviceKeys();
+    await this.#checkAccount();
     if (!keys || own.length === 0) throw new PushClientError('notRegistered', 'This device is not registered, or has no keys.');
     for (const id of own) await this.#setKey(id, keys.key.text, deadline);
   }
@@ -3313,14 +3379,17 @@ export class PushClient {
    *
    * All tabs of an account share one connection, because browsers allow only six connections to an
    * origin: the tab with the lock reads the stream and tells the other tabs. If a stream sends
-   * nothing for `silence` seconds, it counts as lost. If the tab with the lock is silent, another
-   * tab takes the lock.
+   * nothing for `silence` seconds, it counts as lost. A tab that the browser suspends gives the
+   * lock up. If the tab with the lock is silent all the same, another tab takes the lock.
    */
-  async *events({signal, silence = 45} = {}) {
-    const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
+  async *events(options = {}) {
+    const {signal, silence = 45} = checkedOptions(options, {signal: 'an AbortSignal', silence: 'a number of seconds above 0'});
+    const name = `${this.#channelName} events`, end = new AbortController();
     const found = [], stop = () => { end.abort(); ring(); };
-    // `change` is the number of the last change of the inbox that the reading tab has seen.
-    let last = null, change = null, ring = () => {}, hear = () => {}, isReading = false, newSession = new AbortController();
+    // `change` is the number of the last change of the inbox that the reading tab has seen;
+    // `began` and `resumed` are its numbers when this tab began and when it was last resumed.
+    let last = null, change = null, began = Infinity, resumed = -1, isReading = false, channel, awake;
+    let ring = () => {}, hear = () => {}, newSession = new AbortController();
     const give = event => {
       // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
@@ -3328,23 +3397,28 @@ export class PushClient {
       if (event.id !== undefined && event.item !== null) last = String(event.id);
       ring();
     };
-    channel.onmessage = ({data}) => {
-      hear();
+    const receive = ({data}) => {
+      // The next tab says at once that it has the lock, unless the browser has suspended it
+      // meanwhile.
+      if (data.isLeaving) hear(HANDOVER * (1 + Math.random())); else hear();
       change = data.change ?? change;
-      if (Number.isSafeInteger(data.id)) give({id: data.id});
+      if (Number.isSafeInteger(data.id) && !(data.change <= resumed)) give({id: data.id});
       if (!data.isNewSession) return;
       newSession.abort();
       newSession = new AbortController();
     };
     const lead = async ending => {
       isReading = true;
+      ending.addEventListener('abort', () => { isReading = false; });
+      channel.postMessage({});
       for await (const event of this.#streams(() => ({last, change, renewal: newSession.signal}), ending, silence)) {
+        if (ending.aborted) break;
         change = event.change ?? change;
         channel.postMessage({id: event.id, change: event.change});
         if (event.id !== undefined) give(event);
       }
     };
-    if (signal?.aborted) return channel.close();
+    if (signal?.aborted) return;
     signal?.addEventListener('abort', stop);
     // Otherwise the next account's stream would go on in this loop.
     const session = this.#sessionEnd.signal, leave = () => {
@@ -3354,21 +3428,47 @@ export class PushClient {
     };
     session.addEventListener('abort', leave);
     const sessions = this.#listen();
-    // A tab with the lock but without a network is silent for up to a minute between two attempts.
-    const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
-    leading.catch(error => give({error}));
+    const start = () => {
+      channel = new BroadcastChannel(name);
+      channel.onmessage = receive;
+      awake = new AbortController();
+      // A tab with the lock but without a network is silent for up to a minute between two
+      // attempts.
+      const leading = inOneTab(name, awake.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
+      leading.catch(error => give({error}));
+    }, suspend = () => {
+      if (isReading) channel.postMessage({isLeaving: true});
+      awake.abort();
+      channel.close();
+    }, resume = () => {
+      if (!awake.signal.aborted || end.signal.aborted) return;
+      give({since: change ?? began});
+      start();
+    };
+    start();
+    const ignore = onSuspension(suspend, resume);
+    end.signal.addEventListener('abort', suspend);
     try {
       // This tab may take over before it hears from the tab with the lock. It then yields what came
       // since now. The lock's state is known once the browser has answered a later question.
-      const head = await this.#store.head();
+      began = (await this.#store.head()).change;
       await globalThis.navigator?.locks?.query();
-      if (!isReading) change ??= head.change;
+      if (!isReading) change ??= began;
       for (;;) {
         while (found.length > 0) {
-          const [{id, item, error}] = found;
+          const [{id, item, error, since}] = found;
           if (error) throw error;
           let event;
           try {
+            // This tab has got no messages while it was suspended.
+            if (since !== undefined) {
+              const {change: number} = await this.#store.head(), missed = await this.#changedSince(since);
+              [change, resumed] = [Math.max(change, number), number];
+              const missing = missed.map(entry => ({id: entry.item.id})).filter(({id}) => !found.some(other => other.id === id));
+              found.splice(0, 1, ...missing);
+              if (missing.length > 0 && found.length === missing.length) last = String(missing.at(-1).id);
+              continue;
+            }
             event = {id, item: item === undefined ? await this.cachedNotification(id) : item};
           } catch (failure) {
             if (failure.code !== 'storage' || end.signal.aborted) throw failure;
@@ -3384,8 +3484,8 @@ export class PushClient {
     } finally {
       signal?.removeEventListener('abort', stop);
       session.removeEventListener('abort', leave);
+      ignore();
       end.abort();
-      channel.close();
       sessions.close();
     }
   }
@@ -3415,7 +3515,7 @@ export class PushClient {
           // The server keeps no changes of other devices for a stream that was closed.
           if (!isOpen) await this.#synced();
           isOpen = true;
-          const {change} = place(), missed = mayMiss && change !== null ? (await this.#entries()).filter(entry => entry.change > change && !entry.item.isRead) : [];
+          const {change} = place(), missed = mayMiss ? await this.#changedSince(change ?? Infinity) : [];
           for (const {item} of missed) {
             synced.add(item.id);
             yield {id: item.id, item: await this.cachedNotification(item.id)};
@@ -3441,6 +3541,15 @@ export class PushClient {
       });
       if (renewal.aborted) [device, mayMiss, pause] = [null, true, 0];
     }
+  }
+
+  /**
+   * The entries of the unread notifications that have changed since the change with this number, in
+   * the order of their changes.
+   */
+  async #changedSince(number) {
+    const changed = (await this.#entries()).filter(({change, item}) => change > number && !item.isRead);
+    return changed.sort((one, other) => one.change - other.change);
   }
 
   /**
@@ -3572,17 +3681,22 @@ export class PushClient {
     if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
   }
 
+  /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
+  async #checkAccount() {
+    const {epoch} = await this.#store.head();
+    if (this.account !== null && epoch === this.#epoch) return;
+    this.account = null;
+    throw new PushClientError('signedOut', 'Nobody is signed in.');
+  }
+
   /**
    * The `Authorization` of a request. If the server has refused the value `refused`, returns
    * another value, or null if there is none.
    */
   async #authorization(refused, deadline) {
-    // The epoch is read last: another tab may sign out between the two reads.
-    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`, head = await this.#store.head();
-    if (this.account === null || head.epoch !== this.#epoch) {
-      this.account = null;
-      throw new PushClientError('signedOut', 'Nobody is signed in.');
-    }
+    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`;
+    // The account is checked last: another tab may sign out between the two reads.
+    await this.#checkAccount();
     // The client renews a token a minute before its end, since a request takes time. Without a
     // token provider the client uses the token until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
@@ -3775,7 +3889,7 @@ async function pushed(deadline, promise) {
   try {
     return await within(deadline, promise, "The browser's push service has not answered in time.");
   } catch (cause) {
-    if (cause instanceof PushClientError) throw cause;
+    if (cause instanceof PushClientError) throw Object.assign(cause, {reason: 'pushService'});
     if (cause?.name === 'NotAllowedError') throw new PushClientError('denied', 'Notifications are not allowed.', {cause});
     throw new PushClientError('unavailable', `The browser's push service refuses: ${cause?.name}. Perhaps the user has switched it off.`, {cause, reason: 'pushService'});
   }
@@ -3807,6 +3921,19 @@ async function alone(name, deadline, work, otherwise) {
 }
 
 /**
+ * Calls `suspend` when the browser suspends this page, by freezing it or for the back/forward
+ * cache, and `resume` when the page runs again; each may be called twice. The result is a function
+ * that ends the calls.
+ */
+function onSuspension(suspend, resume) {
+  // Pages that only start or end have `persisted` false.
+  const {document} = globalThis, [away, back] = [suspend, resume].map(call => ({persisted}) => { if (persisted !== false) call(); });
+  const events = [[document, 'freeze', away], [document, 'resume', back], [globalThis, 'pagehide', away], [globalThis, 'pageshow', back]];
+  for (const [target, name, call] of events) target?.addEventListener?.(name, call);
+  return () => { for (const [target, name, call] of events) target?.removeEventListener?.(name, call); };
+}
+
+/**
  * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that sends no
  * message for `silenceTimeout` milliseconds loses the lock, because browsers also suspend tabs
  * that have a lock.
@@ -3817,9 +3944,9 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
   for (let isSilent = false; !signal.aborted;) {
     const waiting = new AbortController(), working = new AbortController();
     let timer;
-    const hear = () => {
+    const hear = (limit = silenceTimeout) => {
       clearTimeout(timer);
-      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, silenceTimeout);
+      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, limit);
     }, end = () => { waiting.abort(); working.abort(); };
     signal.addEventListener('abort', end);
     onHear(hear);
@@ -3829,7 +3956,9 @@ async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
         isSilent = false;
         clearTimeout(timer);
         onHear(() => {});
-        return work(working.signal);
+        if (working.signal.aborted) return null;
+        // A page that is about to be suspended cannot wait for the end of `work`.
+        return Promise.race([work(working.signal), new Promise(done => working.signal.addEventListener('abort', done))]);
       });
     } catch (error) {
       // `signal` has ended the wait, or another tab has taken the lock.

@@ -181,7 +181,7 @@ test('notifications of one second are in the order of the server, also if they w
 });
 
 test('many are marked in one request', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server);
+  const server = new FakeServer(), push = await clientOf(t, server, {deadline: 60});
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
@@ -461,7 +461,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   // Another client with the same store decrypts the packs of all entries, and the boxes with the
   // payloads of only one page.
   reads.length = 0;
-  const other = await clientOf(t, server, {store});
+  const other = await clientOf(t, server, {store, deadline: 60});
   assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 5]]);
   // A change by another client lets a client decrypt one pack again.
   const {decrypt} = crypto.subtle;
@@ -970,10 +970,11 @@ async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
   };
   const until = async condition => { while (!condition()) await new Promise(next => setTimeout(next, 5)); };
   const tabs = [];
+  t.after(() => { delete globalThis.document; });
   while (tabs.length < count) {
-    const push = await clientOf(t, server, {store, deadline: 60}), end = new AbortController(), told = [];
+    const push = await clientOf(t, server, {store, deadline: 60}), end = new AbortController(), told = [], page = globalThis.document = new EventTarget();
     const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
-    tabs.push({push, end, told, ended});
+    tabs.push({push, end, told, ended, page});
     // The tabs wait for the lock in their order, so the first one opens the stream.
     await until(() => asked() >= prepared + tabs.length);
   }
@@ -1150,6 +1151,64 @@ for (const [name, end] of [['a sign-out', push => push.signOut()], ['a sign-in o
   });
 }
 
+test('a suspended tab gives the stream up at once, and has missed nothing when it is resumed', async t => {
+  const {streams, tabs: [first, second], until, send} = await tabs(t, 2);
+  await until(() => streams.length === 1);
+  first.page.dispatchEvent(new Event('freeze'));
+  await until(() => streams.length === 2);
+  const one = send('one');
+  await until(() => second.told.length === 1);
+  assert.deepEqual(first.told, []);
+  for (let count = 0; count < 2; count += 1) first.page.dispatchEvent(new Event('resume'));
+  await until(() => first.told.length === 1);
+  const two = send('two');
+  await until(() => [first, second].every(({told}) => told.length === 2));
+  second.page.dispatchEvent(new Event('freeze'));
+  await until(() => streams.length === 3);
+  const three = send('three');
+  await until(() => first.told.length === 3);
+  const wanted = [[one, 'one'], [two, 'two'], [three, 'three']];
+  assert.deepEqual([first.told, second.told, streams.length], [wanted, wanted.slice(0, 2), 3]);
+  for (const {end, ended} of [first, second]) {
+    end.abort();
+    await ended;
+  }
+});
+
+test('a tab that is suspended as it gets the lock loses it to the next one', async t => {
+  const {streams, locks, tabs: [first, second], until} = await tabs(t, 2);
+  await until(() => streams.length === 1);
+  // The first tab gives the lock to a tab that cannot run.
+  const {request} = locks;
+  locks.request = () => new Promise(() => {});
+  const stuck = request('sealpost  events', {steal: true}, () => new Promise(() => {}));
+  locks.request = request;
+  first.page.dispatchEvent(new Event('freeze'));
+  await assert.rejects(stuck, {name: 'AbortError'});
+  await until(() => streams.length === 2);
+  second.end.abort();
+  first.end.abort();
+  await Promise.all([first.ended, second.ended]);
+});
+
+test('a page that comes back from a suspension learns of a sign-out, without a message', {timeout: 10_000}, async t => {
+  const page = globalThis.document = new EventTarget(), {BroadcastChannel} = globalThis;
+  // Browsers drop the messages to a page in the back/forward cache.
+  globalThis.BroadcastChannel = class { postMessage() {} close() {} };
+  t.after(() => {
+    delete globalThis.document;
+    Object.assign(globalThis, {BroadcastChannel});
+  });
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
+  const updates = push.updates(), next = updates.next();
+  await push.changes();
+  await other.signOut();
+  assert.equal(push.account, 'alice');
+  page.dispatchEvent(new Event('resume'));
+  assert.deepEqual([(await next).value.isEverything, push.account], [true, null]);
+  await updates.return();
+});
+
 test('a tab that is suspended with the lock loses it', async t => {
   let isStolen = false;
   const prepare = locks => { locks.request('sealpost  events', {}, () => new Promise(() => {})).catch(() => { isStolen = true; }); };
@@ -1258,7 +1317,7 @@ test('a new session registers the device again, and nothing else does', async t 
   }
 });
 
-test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses says what to do', async t => {
+test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses or is silent says what to do', async t => {
   const fake = browser(t), push = await clientOf(t, new FakeServer());
   let asked = 0;
   Notification.requestPermission = async () => { asked += 1; return 'granted'; };
@@ -1276,6 +1335,8 @@ test('a browser that cannot start the worker says so before it asks the user, an
     pushManager.subscribe = async () => { throw new DOMException('Registration failed', name); };
     await fails(code, advice);
   }
+  pushManager.subscribe = () => new Promise(() => {});
+  await fails('offline', 'pushService');
   assert.equal(fake.current, null);
 });
 
@@ -1507,7 +1568,7 @@ test('a provider is asked for a token to sign out with, and without one the serv
     // The page starts again after the token has expired.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
-    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
+    const later = await clientOf(t, server, {store, token, deadline: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
     assert.deepEqual([await later.signOut(), later.account], [has, null]);
     assert.equal(server.devices.size, has ? 0 : 1);
     assert.equal((await store.list('ending/')).size, has ? 0 : 1);
@@ -1554,10 +1615,49 @@ test('a field full of blanks is read at once', async t => {
 
 test('whether answers are signed is what the app has written down', async () => {
   const open = options => PushClient.open({server: 'https://push.example', store: new MemoryStore(), ...options});
-  for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {keys: [pinned.publicKey]}]) {
+  for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {signatures: 'none'}]) {
     await assert.rejects(open(options), error => error instanceof PushClientError && error.code === 'noSignatureKeys', JSON.stringify(options));
   }
   for (const chosen of ['unsigned', signatures]) (await open({signatures: chosen})).close();
+});
+
+test('options that do not exist, and impossible values, are refused before they have an effect', async t => {
+  const push = await clientOf(t, new FakeServer()), {store} = push.settings;
+  const open = options => PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), ...options});
+  const cases = {
+    timeout: [() => open({timeout: 30}), () => PushClient.reopen('', {store, timeout: 30})],
+    deadline: [0, -1, NaN, Infinity, 1e9, '30', null].flatMap(deadline => [() => open({deadline}), () => PushClient.reopen('', {store, deadline})]),
+    title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
+    isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
+    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [], isrequired: true}})], senders: [() => open({endToEnd: {senders: 'key'}})],
+    limit: [() => push.sync({limit: '5'}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
+    mark: [() => push.updates({mark: 7}).next()], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
+    tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
+    account: [() => push.useToken('spt_first', {id: 'an id'})], id: [() => push.useToken('spt_first', {account: 'alice', id: 7})],
+    expiresAt: [() => push.useToken('spt_first', {account: 'alice', expiresAt: 'soon'}), () => push.useToken('spt_first', {account: 'alice', expiresAt: 7})], object: [() => push.sync(5), () => push.sync([])],
+  };
+  for (const [name, calls] of Object.entries(cases)) {
+    for (const call of calls) await assert.rejects(call, error => error instanceof TypeError && error.message.includes(name), `${name}: ${call}`);
+  }
+  (await open({deadline: undefined, scope: undefined, endToEnd: null})).close();
+});
+
+test('without an account a call ends with signedOut and without a request, and the cached inbox is empty', async t => {
+  browser(t);
+  const server = new FakeServer(), fresh = await clientOf(t, server, {isIn: false}), left = await clientOf(t, server);
+  await left.sync();
+  await left.signOut();
+  server.requests.length = 0;
+  for (const push of [fresh, left]) {
+    for (const [name, ...given] of [
+      ['sync'], ['notification', 7], ['preview', 7], ['markRead', 7], ['dismiss', 7], ['send', 'text'], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
+      ['endDevice', 'a device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'],
+    ]) await assert.rejects(push[name](...given), {code: 'signedOut', advice: 'signIn'}, name);
+    await assert.rejects(push.events().next(), {code: 'signedOut'});
+    const {notifications, count, syncedAt} = await push.cachedInbox();
+    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
+  }
+  assert.deepEqual(server.requests, []);
 });
 
 test('http is for this machine, and without pinned keys', async () => {

@@ -85,3 +85,12 @@ test('each push shows a notification, also without a stored account, and whateve
   }
   assert.equal(options.deadline, 20);
 });
+
+test('a worker with an option that does not exist, or only for pages, is not installed', async () => {
+  await deliver('install', {});
+  for (const name of ['timeout', 'title']) {
+    options[name] = 'x';
+    await assert.rejects(deliver('install', {}), {name: 'TypeError', message: `There is no option \`${name}\`.`});
+    delete options[name];
+  }
+});

@@ -98,9 +98,8 @@ class Site(rig.Rig):
         self.page = Front(context, self.copy_page())
         self.other = Front(context)  # The API on another origin, for pages of other origins.
         self.origin = f"https://app.example:{self.page.port}"
-        self.first = f"https://first.example:{self.page.port}"
-        self.shared = f"https://shared.example:{self.page.port}"
-        self.tabs = f"https://tabs.example:{self.page.port}"
+        names = ("first", "shared", "tabs", "changes")
+        self.first, self.shared, self.tabs, self.changes = (f"https://{name}.example:{self.page.port}" for name in names)
         self.page.token = lambda: self.token
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
@@ -110,7 +109,7 @@ class Site(rig.Rig):
             f'proxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
             'senders:\n  stream: {type: stream}\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
             f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "*.push.apple.com", "{service}"], '
-            f'placeholder: {{page: "{self.tabs}/#m{{id}}", title: Clinic}}}}\n'
+            f'placeholder: {{page: "{self.changes}/#m{{id}}", title: Clinic}}}}\n'
         )
         self.direct()
 
@@ -401,10 +400,13 @@ def use_tabs(browser, site):
     for tab in tabs:
         tab.evaluate(site.script(LISTENING))
     processes.wait_until(lambda: site.page.asked.count("/api/stream") > streams, 20, "a stream")
-    site.post({"Payload": "to all tabs"})
-    for tab in tabs:
-        processes.wait_until(lambda tab=tab: tab.evaluate("heard.includes('to all tabs')"), 20, "an event in each tab")
-    require((count := site.page.asked.count("/api/stream") - streams) == 1, f"{TABS} tabs have opened {count} streams")
+    for listening, count in ((tabs, 1), (tabs[-1:], 2)):
+        site.post({"Payload": f"to {len(listening)} tabs"})
+        for tab in listening:
+            processes.wait_until(lambda tab=tab: tab.evaluate(f"heard.includes('to {len(listening)} tabs')"), 20, "an event in each tab")
+        require((found := site.page.asked.count("/api/stream") - streams) == count, f"{len(listening)} tabs have opened {found} streams")
+        for tab in tabs[-2::-1]:  # The first tab reads the stream. A tab that is frozen while it takes over may block the database.
+            tab.call("Page.setWebLifecycleState", state="frozen")
     for tab in tabs:
         tab.close()
     visitor.close()
@@ -468,21 +470,20 @@ def use_large_inbox(browser, site):
 
 def use_changes(browser, site):
     """The changes of key and permission in Chromium, with the messages that Safari gets."""
-    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
+    # An origin without the worker of another name: the browser activates a new script up to 30 s later, once the old one is idle.
+    visitor = Visitor(browser, site, origin=site.changes, path="/plain.html")
 
     def permit(is_allowed):
-        browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
+        browser.call("Browser.setPermission", origin=site.changes, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
 
     def receive(text):
-        # Until the new worker is active, pushes go to that of the flow before, which shows placeholders.
-        visitor.until("navigator.serviceWorker.ready.then(({active}) => active.scriptURL.includes('name=changes'))", "the client's own worker")
         count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint").encode()
         id = site.post({"Payload": text}, credentials=api.basic("anna"))
         pushes = lambda: [request for request in site.service.requests[count:] if endpoint[-36:] in request]
         processes.wait_until(pushes, 20, "a push")
         message = decrypt(visitor, pushes()[0])
         notification = json.loads(message)["notification"]
-        if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.tabs}/#m{id}") or text in message:
+        if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.changes}/#m{id}") or text in message:
             raise SystemExit(f"Safari would show {notification}")
         require((found := visitor.push(None, data=message))["body"] == text, f"of a message with a placeholder the worker shows {found}")
 
@@ -787,7 +788,7 @@ def run(options):
         site.serve()
         try:
             with chromium.Chromium() as browser:
-                for origin in (site.origin, site.first, site.shared, site.tabs):
+                for origin in (site.origin, site.first, site.shared, site.tabs, site.changes):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
                 go_through(browser, site)
         finally:
