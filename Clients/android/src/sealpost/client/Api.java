@@ -118,6 +118,27 @@ final class Api {
         }
     }
 
+    /**
+     * Throws {@link PushClientException.Reason#SIGNED_OUT} if the client has no credential. A token
+     * provider without a network does not sign the user out.
+     */
+    void requireCredential(Deadline deadline) throws PushClientException {
+        try {
+            if (credentials.authorization(null, deadline) == null) throw PushClientException.signedOut();
+        } catch (PushClientException error) {
+            if (error.reason() != PushClientException.Reason.OFFLINE) throw error;
+        }
+    }
+
+    /**
+     * Throws as {@link #requireCredential} does, but asks the app's token provider, which may be
+     * slow, only as long as the account is unknown. No other account ever gets the tasks of a known
+     * account.
+     */
+    void requireCredentialForTask() throws PushClientException {
+        if (!credentials.isOfProvider() || own.id() == null) requireCredential(options.deadlineOnAnyThread());
+    }
+
     OwnAccount own() {
         return own;
     }

@@ -150,10 +150,15 @@ public final class Credentials {
         return isAskedFirst;
     }
 
+    /** Whether the token comes from the app's own provider. */
+    boolean isOfProvider() {
+        return provider != null && !(provider instanceof LocalToken);
+    }
+
     /** The value of {@code Authorization}; null if the client has no valid credential left. */
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushClientException {
         if (provider == null) return refused == null ? basic : null;
-        if (provider instanceof LocalToken) return ask(provider, refused);
+        if (!isOfProvider()) return ask(provider, refused);
         final FutureTask<String> task = new FutureTask<>(new Callable<String>() {
             @Override
             public @Nullable String call() throws PushClientException {

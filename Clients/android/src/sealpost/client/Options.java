@@ -259,6 +259,10 @@ public final class Options {
     /** The deadline of a call that begins now; throws on the main thread. */
     Deadline deadline() {
         MainThread.refuse();
+        return deadlineOnAnyThread();
+    }
+
+    Deadline deadlineOnAnyThread() {
         return new Deadline(deadlineMillis);
     }
 

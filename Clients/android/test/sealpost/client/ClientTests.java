@@ -1013,6 +1013,80 @@ public final class ClientTests {
         });
     }
 
+    private static List<Check.Body> newTasks(PushClient client) {
+        Outbox outbox = client.outbox();
+        return Arrays.asList(() -> outbox.send(Json.of("text")), () -> outbox.markRead(1, true), () -> outbox.dismiss(1));
+    }
+
+    public static void aTaskNeedsASignedInAccount() throws Exception {
+        with((server, folder) -> {
+            PushClient signedOut = server.signedIn(folder.store());
+            signedOut.signIn("alice", "secret");
+            Check.that(signedOut.signOut(), "signed out");
+            Credentials none = Credentials.token(refused -> null, "carol");
+            server.log.clear();
+            for (PushClient client : Arrays.asList(
+                    server.signedIn(folder.store()), new PushClient(server.options(), none, folder.store()), signedOut)) {
+                for (Check.Body task : newTasks(client)) Check.fails(task, PushClientException.Reason.SIGNED_OUT);
+                for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+            }
+            Check.equal(server.signedIn(folder.store()).outbox().count(), 0, "what waits");
+            Check.equal(server.log, Collections.emptyList(), "requests");
+        });
+    }
+
+    private static List<Check.Body> callsOfThisDevice(PushClient client) {
+        Devices devices = client.devices();
+        return Arrays.asList(
+                () -> devices.joinTopic("news"), () -> devices.leaveTopic("news"), () -> devices.testPush(),
+                () -> devices.confirmHandle("7F3A"), () -> devices.setDeviceKey("key"));
+    }
+
+    public static void aTaskBeforeTheFirstAnswerNeedsNoNetwork() throws Exception {
+        with((server, folder) -> {
+            TokenProvider offline = refused -> {
+                throw new IOException("no network");
+            };
+            int[] asked = {0};
+            TokenProvider counted = refused -> {
+                asked[0]++;
+                return "spt_first";
+            };
+            for (Credentials credentials : Arrays.asList(
+                    Credentials.basic("bob", "secret"), Credentials.challenged("carol", "secret"),
+                    Credentials.token(offline, "dave"), Credentials.token(counted, "alice"))) {
+                PushClient client = new PushClient(server.options(), credentials, folder.store());
+                for (Check.Body task : newTasks(client)) task.run();
+                Check.equal(client.outbox().count(), 2, "the dismissal replaces the mark");
+                for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.NOT_REGISTERED);
+            }
+            PushClient client = new PushClient(server.options(), Credentials.token(counted, "alice"), folder.store());
+            client.outbox().flush();
+            int before = asked[0];
+            for (Check.Body task : newTasks(client)) task.run();
+            Check.equal(asked[0], before, "the calls of the provider for tasks of a known account");
+        });
+    }
+
+    public static void aSignInOfAnotherAccountInheritsNoTasks() throws Exception {
+        for (String user : new String[] {"alice", "Alice", "bob", ""}) {
+            with((server, folder) -> {
+                // The account is unknown, because there was no answer yet.
+                PushClient offline = new PushClient(server.options(), Credentials.basic("alice", "secret"), folder.store());
+                offline.outbox().send(Json.of("by alice"));
+                if (!user.isEmpty()) server.isUser(user, user.equals("bob") ? "BBBBBBBBBBBBBBBBBBBBBA" : server.account);
+                PushClient client = server.signedIn(folder.store());
+                if (user.isEmpty()) client.signInWithCode("A2B3");
+                else client.signIn(user, "secret");
+                boolean isSame = user.equalsIgnoreCase("alice");
+                Check.equal(client.outbox().count(), isSame ? 1 : 0, "tasks after the sign-in of " + user);
+                client.sync();
+                Check.equal(server.log.contains("POST /api/notifications"), isSame, "sent by " + user);
+                if (!isSame) Check.fails(() -> offline.outbox().send(Json.of("again")), PushClientException.Reason.SIGNED_OUT);
+            });
+        }
+    }
+
     public static void aFullOutboxRefusesTheNextTask() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
