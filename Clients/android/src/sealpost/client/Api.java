@@ -2,7 +2,6 @@ package sealpost.client;
 
 import androidx.annotation.Nullable;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -99,12 +98,7 @@ final class Api {
      * same replacement.
      */
     private @Nullable String renewed(String refused, Deadline deadline) throws PushClientException {
-        try {
-            if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the call was interrupted", interrupted);
-        }
+        deadline.acquire(renewal);
         try {
             if (refused.equals(replaced)) return replacement;
             String next = credentials.authorization(refused, deadline);

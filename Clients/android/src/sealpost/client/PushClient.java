@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A Sealpost client on a device, for one account of one server.
@@ -302,7 +303,8 @@ public final class PushClient {
     // Device and session
 
     /**
-     * Registers this device, and returns the id of its registration.
+     * Registers this device, and returns the id of its registration. In one process, clients that
+     * use the same folder register one after the other.
      *
      * <p>With {@link Options#deviceKey}, the call also gives the server the device's public keys,
      * unless the server has them. If the server lists other keys for this device, the call
@@ -316,9 +318,15 @@ public final class PushClient {
     }
 
     private String register(Registration registration, Deadline deadline) throws PushClientException {
-        String id = registration.register(deadline);
-        isRegistrationChecked = true;
-        return id;
+        ReentrantLock lock = store.registration();
+        deadline.acquire(lock);
+        try {
+            String id = registration.register(deadline);
+            isRegistrationChecked = true;
+            return id;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -341,8 +349,16 @@ public final class PushClient {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
-        boolean isDue = current == null || !isRegistrationChecked && isRetired(current, deadline);
-        return isDue ? register(registration, deadline) : current;
+        if (current != null && (isRegistrationChecked || !isRetired(current, deadline))) return current;
+        ReentrantLock lock = store.registration();
+        deadline.acquire(lock);
+        try {
+            // Another thread may have registered this device meanwhile.
+            current = registration.current(WEEK, deadline);
+            return current != null && isRegistrationChecked ? current : register(registration, deadline);
+        } finally {
+            lock.unlock();
+        }
     }
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -150,6 +151,25 @@ public final class ClientTests {
             PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
             Check.fails(() -> registrations(none, server), PushClientException.Reason.SIGNED_OUT);
             Check.equal(server.log.size(), 0, "requests without a token");
+        });
+    }
+
+    public static void concurrentRegistrationsMakeOneDevice() throws Exception {
+        with((server, folder) -> {
+            PushClient shared = server.client(folder.store());
+            ExecutorService threads = Executors.newFixedThreadPool(6);
+            CyclicBarrier start = new CyclicBarrier(6);
+            List<Future<String>> ids = new ArrayList<>();
+            for (int count = 0; count < 6; count++) {
+                PushClient client = count < 3 ? shared : server.client(folder.store());
+                ids.add(threads.submit(() -> {
+                    start.await();
+                    return client.registerIfNeeded("stream", "", Collections.<String>emptyList());
+                }));
+            }
+            for (Future<String> id : ids) Check.equal(id.get(), "device-1", "the device");
+            threads.shutdown();
+            Check.equal(Collections.frequency(server.log, "POST /api/register"), 1, "requests for an id");
         });
     }
 
