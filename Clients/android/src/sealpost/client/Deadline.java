@@ -9,7 +9,8 @@ final class Deadline {
     private final long end;
 
     Deadline(long millis) {
-        end = System.nanoTime() + millis * 1_000_000;
+        // A longer limit, of more than 292 years, would overflow.
+        end = System.nanoTime() + Math.min(millis, Long.MAX_VALUE / 1_000_000) * 1_000_000;
     }
 
     /** The remaining time in milliseconds; throws if the deadline has passed. */

@@ -169,5 +169,10 @@ public final class Devices {
         public @Nullable String reason() {
             return reason;
         }
+
+        @Override
+        public String toString() {
+            return reason == null ? state : state + ": " + reason;
+        }
     }
 }

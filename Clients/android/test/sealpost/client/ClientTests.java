@@ -1439,6 +1439,7 @@ public final class ClientTests {
             client.devices().leaveTopic("news");
             Devices.TestPush test = client.devices().testPush();
             Check.equal(test.state() + test.reason(), "acceptednull", "the test push");
+            Check.equal(test + ", " + new Devices.TestPush("failed", "gone"), "accepted, failed: gone", "the texts");
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
@@ -1612,6 +1613,21 @@ public final class ClientTests {
     }
 
     /** The message of the exception that a refused setting throws. */
+    public static void impossibleValuesAreRefused() throws Exception {
+        with((server, folder) -> {
+            for (int value : new int[] {0, -1}) {
+                Check.equal(refusal(() -> server.options().deadlineMillis(value)), "the deadline is not positive", "deadline");
+                Check.equal(refusal(() -> server.options().answerLimit(value)), "the limit of an answer is not positive", "limit");
+            }
+            Check.equal(refusal(() -> server.options().signatureToleranceSeconds(-1)), "the tolerance is negative", "tolerance");
+            Check.equal(refusal(() -> Credentials.stored("")), "the name of an account is empty", "stored");
+            Check.equal(refusal(() -> Credentials.token("spt_first", "")), "the name of an account is empty", "token");
+            server.options().deadlineMillis(1).answerLimit(1).signatureToleranceSeconds(0);
+            Options longest = server.options().deadlineMillis(Long.MAX_VALUE);
+            Check.that(new PushClient(longest, Credentials.token("spt_first", "a"), folder.store()).sync().isFresh(), "no overflow");
+        });
+    }
+
     private static String refusal(Runnable setting) {
         try {
             setting.run();
