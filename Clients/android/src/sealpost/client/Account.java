@@ -36,6 +36,8 @@ final class Account {
 
     private final Store store;
     private final String name;
+    /** The user name that the app gave, {@link Credentials#account}. */
+    private final String user;
     private volatile @Nullable File folder;
     private volatile @Nullable String signIn;
     /**
@@ -51,9 +53,10 @@ final class Account {
     /** The state to which {@link #known} belongs. */
     private @Nullable Snapshot knownFrom;
 
-    Account(Store store, String name) {
+    Account(Store store, String name, String user) {
         this.store = store;
         this.name = name;
+        this.user = user;
     }
 
     /** The state after a commit. */
@@ -230,12 +233,18 @@ final class Account {
     /**
      * Stores the identifier and the token of a sign-in, unless they are null.
      *
-     * <p>A different identifier belongs to a different account. The client then first removes the
-     * old account's state, which signs out the old account's other clients.
+     * <p>A different identifier belongs to a different account. Tasks that were made before the
+     * first answer belong to the user name that the app gave. The client first removes the state
+     * of another account, which signs out that account's other clients.
+     *
+     * @param user the user who signs in, as in {@link Credentials#account}
      */
-    synchronized void begin(final @Nullable String id, final @Nullable String token) throws PushClientException {
-        String before = read().index.account;
-        if (id != null && before != null && !id.equals(before)) {
+    synchronized void begin(final @Nullable String id, final @Nullable String token, String user) throws PushClientException {
+        Index before = read().index;
+        boolean isOther = before.account == null
+                ? !before.outbox.isEmpty() && !Answer.lowered(user).equals(Answer.lowered(this.user))
+                : id != null && !id.equals(before.account);
+        if (isOther) {
             remove();
             signIn = null;
             memory = null;

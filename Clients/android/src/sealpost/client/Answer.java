@@ -91,7 +91,7 @@ final class Answer {
     }
 
     /** Lowercases ASCII letters only: the case of other letters distinguishes accounts. */
-    private static String lowered(String name) {
+    static String lowered(String name) {
         StringBuilder lowered = new StringBuilder(name);
         for (int index = 0; index < name.length(); index++) {
             char next = name.charAt(index);

@@ -2,7 +2,6 @@ package sealpost.client;
 
 import androidx.annotation.Nullable;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -99,12 +98,7 @@ final class Api {
      * same replacement.
      */
     private @Nullable String renewed(String refused, Deadline deadline) throws PushClientException {
-        try {
-            if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the call was interrupted", interrupted);
-        }
+        deadline.acquire(renewal);
         try {
             if (refused.equals(replaced)) return replacement;
             String next = credentials.authorization(refused, deadline);
@@ -116,6 +110,27 @@ final class Api {
         } finally {
             renewal.unlock();
         }
+    }
+
+    /**
+     * Throws {@link PushClientException.Reason#SIGNED_OUT} if the client has no credential. A token
+     * provider without a network does not sign the user out.
+     */
+    void requireCredential(Deadline deadline) throws PushClientException {
+        try {
+            if (credentials.authorization(null, deadline) == null) throw PushClientException.signedOut();
+        } catch (PushClientException error) {
+            if (error.reason() != PushClientException.Reason.OFFLINE) throw error;
+        }
+    }
+
+    /**
+     * Throws as {@link #requireCredential} does, but asks the app's token provider, which may be
+     * slow, only as long as the account is unknown. No other account ever gets the tasks of a known
+     * account.
+     */
+    void requireCredentialForTask() throws PushClientException {
+        if (!credentials.isOfProvider() || own.id() == null) requireCredential(options.deadlineOnAnyThread());
     }
 
     OwnAccount own() {

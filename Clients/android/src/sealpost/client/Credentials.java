@@ -58,9 +58,10 @@ public final class Credentials {
      *
      * @param account a name for the token's account, which must belong to one user only; the
      * client stores the account's state under this name
+     * @throws IllegalArgumentException if the name is empty
      */
     public static Credentials token(TokenProvider provider, String account) {
-        return new Credentials(null, false, provider, "user:" + account, null, null);
+        return new Credentials(null, false, provider, stateName(account), null, null);
     }
 
     /**
@@ -69,9 +70,10 @@ public final class Credentials {
      * <p>Signing out removes the token together with the account's other state, in one step.
      *
      * @param account as with {@link #token(TokenProvider, String)}
+     * @throws IllegalArgumentException if the name is empty
      */
     public static Credentials stored(String account) {
-        return new Credentials(null, false, null, "user:" + account, null, null);
+        return new Credentials(null, false, null, stateName(account), null, null);
     }
 
     /**
@@ -89,7 +91,10 @@ public final class Credentials {
 
     /** The credentials in a stored value of {@code Authorization}. */
     static Credentials shown(String authorization) {
-        if (authorization.startsWith(BEARER)) return token(authorization.substring(BEARER.length()), "");
+        if (authorization.startsWith(BEARER)) {
+            TokenProvider token = new FixedToken(authorization.substring(BEARER.length()));
+            return new Credentials(null, false, token, "", null, null);
+        }
         return new Credentials(authorization, false, null, "", name(authorization), null);
     }
 
@@ -128,6 +133,11 @@ public final class Credentials {
         }, account, null, accountId);
     }
 
+    private static String stateName(String account) {
+        if (account.isEmpty()) throw new IllegalArgumentException("the name of an account is empty");
+        return "user:" + account;
+    }
+
     private static String header(String username, String password) {
         return BASIC + Base64.standard((username + ':' + password).getBytes(StandardCharsets.UTF_8));
     }
@@ -150,10 +160,15 @@ public final class Credentials {
         return isAskedFirst;
     }
 
+    /** Whether the token comes from the app's own provider. */
+    boolean isOfProvider() {
+        return provider != null && !(provider instanceof LocalToken);
+    }
+
     /** The value of {@code Authorization}; null if the client has no valid credential left. */
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushClientException {
         if (provider == null) return refused == null ? basic : null;
-        if (provider instanceof LocalToken) return ask(provider, refused);
+        if (!isOfProvider()) return ask(provider, refused);
         final FutureTask<String> task = new FutureTask<>(new Callable<String>() {
             @Override
             public @Nullable String call() throws PushClientException {

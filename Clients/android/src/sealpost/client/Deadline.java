@@ -1,13 +1,16 @@
 package sealpost.client;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** The time at which a call fails, whatever the call is waiting for. */
 final class Deadline {
     private final long end;
 
     Deadline(long millis) {
-        end = System.nanoTime() + millis * 1_000_000;
+        // A longer limit, of more than 292 years, would overflow.
+        end = System.nanoTime() + Math.min(millis, Long.MAX_VALUE / 1_000_000) * 1_000_000;
     }
 
     /** The remaining time in milliseconds; throws if the deadline has passed. */
@@ -15,6 +18,16 @@ final class Deadline {
         long left = (end - System.nanoTime()) / 1_000_000;
         if (left <= 0) throw passed();
         return (int) Math.min(left, Integer.MAX_VALUE);
+    }
+
+    /** Acquires a lock; throws if the deadline passes before that, or the thread is interrupted. */
+    void acquire(ReentrantLock lock) throws PushClientException {
+        try {
+            if (!lock.tryLock(remainingMillis(), TimeUnit.MILLISECONDS)) throw passed();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the call was interrupted", interrupted);
+        }
     }
 
     static PushClientException passed() {

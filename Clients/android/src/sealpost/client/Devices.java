@@ -7,7 +7,8 @@ import java.util.List;
 /**
  * The account's devices and their topics, for screens such as "your devices". {@link
  * PushClient#register} registers this device. Calls for this device throw {@link
- * PushClientException.Reason#NOT_REGISTERED} before it.
+ * PushClientException.Reason#NOT_REGISTERED} before it, and {@link
+ * PushClientException.Reason#SIGNED_OUT} if nobody is signed in.
  */
 public final class Devices {
     private final PushClient client;
@@ -143,8 +144,9 @@ public final class Devices {
 
     private String own() throws PushClientException {
         String id = client.account.read().index.registration;
-        if (id == null) throw PushClientException.notRegistered();
-        return id;
+        if (id != null) return id;
+        client.api.requireCredential(client.options.deadline());
+        throw PushClientException.notRegistered();
     }
 
     /** The provider's answer to a test push. */
@@ -166,6 +168,11 @@ public final class Devices {
         /** The provider's reason for the state, in the provider's words; null if it gave none. */
         public @Nullable String reason() {
             return reason;
+        }
+
+        @Override
+        public String toString() {
+            return reason == null ? state : state + ": " + reason;
         }
     }
 }

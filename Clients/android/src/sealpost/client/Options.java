@@ -120,14 +120,22 @@ public final class Options {
      * The largest accepted difference between the clocks of server and device; 300 seconds by
      * default. It applies only to servers of earlier versions. Newer servers sign the request's
      * nonce, so the clocks do not matter.
+     *
+     * @throws IllegalArgumentException if the difference is negative
      */
     public Options signatureToleranceSeconds(int seconds) {
+        if (seconds < 0) throw new IllegalArgumentException("the tolerance is negative");
         toleranceMillis = seconds * 1000L;
         return this;
     }
 
-    /** The time limit of one call with all of its requests; 30 seconds by default. */
+    /**
+     * The time limit of one call with all of its requests; 30 seconds by default.
+     *
+     * @throws IllegalArgumentException if the limit is not positive
+     */
     public Options deadlineMillis(long millis) {
+        if (millis <= 0) throw new IllegalArgumentException("the deadline is not positive");
         deadlineMillis = millis;
         return this;
     }
@@ -135,8 +143,11 @@ public final class Options {
     /**
      * The maximum number of bytes of an answer's body, 4 MiB by default. No answer is longer if
      * the server has its default limits.
+     *
+     * @throws IllegalArgumentException if the limit is not positive
      */
     public Options answerLimit(int bytes) {
+        if (bytes <= 0) throw new IllegalArgumentException("the limit of an answer is not positive");
         answerLimit = bytes;
         return this;
     }
@@ -259,6 +270,10 @@ public final class Options {
     /** The deadline of a call that begins now; throws on the main thread. */
     Deadline deadline() {
         MainThread.refuse();
+        return deadlineOnAnyThread();
+    }
+
+    Deadline deadlineOnAnyThread() {
         return new Deadline(deadlineMillis);
     }
 

@@ -14,6 +14,10 @@ import sealpost.client.Index.Task;
  * them and shows them as done; the next {@link PushClient#sync} or {@link #flush} sends them to
  * the server.
  *
+ * <p>A task needs a signed-in account: without a credential these calls throw {@link
+ * PushClientException.Reason#SIGNED_OUT} and store nothing. At most 500 tasks wait; further ones
+ * throw {@link PushClientException.Reason#OUTBOX_FULL}.
+ *
  * <p>All attempts of a task have the same key, even after a crash, so that the server carries it
  * out only once.
  */
@@ -86,6 +90,7 @@ public final class Outbox {
     }
 
     private void add(final Task task, final @Nullable Json payload) throws PushClientException {
+        client.api.requireCredentialForTask();
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {

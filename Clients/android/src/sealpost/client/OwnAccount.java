@@ -48,9 +48,9 @@ final class OwnAccount {
         return remember(decided).equals(id);
     }
 
-    /** Stores the identifier and the token of a sign-in, in one step. */
-    void begin(@Nullable String id, @Nullable String token) throws PushClientException {
-        if (account != null) account.begin(id, token);
+    /** Stores the identifier and the token of a user's sign-in, in one step. */
+    void begin(@Nullable String id, @Nullable String token, String user) throws PushClientException {
+        if (account != null) account.begin(id, token, user);
         if (id != null) known = id;
     }
 

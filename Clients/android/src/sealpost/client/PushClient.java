@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A Sealpost client on a device, for one account of one server.
@@ -54,7 +55,8 @@ public final class PushClient {
         this.store = store;
         String app = options.ownApp() == null ? "" : options.ownApp();
         String proof = options.isSigned() ? "signed" : "echoed";
-        this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
+        String user = credentials.account();
+        this.account = new Account(store, options.base() + '\n' + user + '\n' + app + '\n' + proof, user);
         this.api = new Api(options, credentials.of(account), new OwnAccount(account, credentials.accountId()));
     }
 
@@ -301,7 +303,8 @@ public final class PushClient {
     // Device and session
 
     /**
-     * Registers this device, and returns the id of its registration.
+     * Registers this device, and returns the id of its registration. In one process, clients that
+     * use the same folder register one after the other.
      *
      * <p>With {@link Options#deviceKey}, the call also gives the server the device's public keys,
      * unless the server has them. If the server lists other keys for this device, the call
@@ -315,9 +318,15 @@ public final class PushClient {
     }
 
     private String register(Registration registration, Deadline deadline) throws PushClientException {
-        String id = registration.register(deadline);
-        isRegistrationChecked = true;
-        return id;
+        ReentrantLock lock = store.registration();
+        deadline.acquire(lock);
+        try {
+            String id = registration.register(deadline);
+            isRegistrationChecked = true;
+            return id;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
@@ -340,8 +349,16 @@ public final class PushClient {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
-        boolean isDue = current == null || !isRegistrationChecked && isRetired(current, deadline);
-        return isDue ? register(registration, deadline) : current;
+        if (current != null && (isRegistrationChecked || !isRetired(current, deadline))) return current;
+        ReentrantLock lock = store.registration();
+        deadline.acquire(lock);
+        try {
+            // Another thread may have registered this device meanwhile.
+            current = registration.current(WEEK, deadline);
+            return current != null && isRegistrationChecked ? current : register(registration, deadline);
+        } finally {
+            lock.unlock();
+        }
     }
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
@@ -381,12 +398,13 @@ public final class PushClient {
      *
      * <p>From then on, this client and others with the same store and name accept only answers for
      * the session's account. If the session belongs to another account than before, the client
-     * removes the stored state of the old account.
+     * removes the stored state of the old account. It also does so if tasks of the outbox were
+     * stored before the first answer, under another name than {@code username}.
      */
     public Session signIn(String username, String password) throws PushClientException {
         Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
         Session session = newSession(api, username);
-        begin(session, session.token());
+        begin(session, session.token(), api.account());
         return session;
     }
 
@@ -408,7 +426,8 @@ public final class PushClient {
         Json id = answer.json == null ? null : answer.json.get("Account");
         Session session = Session.read(answer.json, id == null ? null : id.string());
         if (session == null) throw answer.unexpected("a session");
-        begin(session, session.token());
+        // A code names no user.
+        begin(session, session.token(), "");
         return session;
     }
 
@@ -434,7 +453,7 @@ public final class PushClient {
     /** Exchanges this client's password for a token, which the app stores. */
     public Session signIn() throws PushClientException {
         Session session = newSession(api, api.username());
-        begin(session, null);
+        begin(session, null, api.account());
         return session;
     }
 
@@ -450,9 +469,9 @@ public final class PushClient {
         return session;
     }
 
-    private void begin(Session session, @Nullable String storedToken) throws PushClientException {
+    private void begin(Session session, @Nullable String storedToken, String user) throws PushClientException {
         try {
-            api.own().begin(session.account(), storedToken);
+            api.own().begin(session.account(), storedToken, user);
         } catch (PushClientException unstored) {
             // The token could not be stored, so nobody could use the session: the client ends it.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());

@@ -7,6 +7,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.crypto.Mac;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
@@ -25,6 +28,9 @@ public final class Store {
     private static final String SECRETS = "secrets";
 
     private static final int KEY_ATTEMPTS = 3;
+
+    /** For each store's folder, the lock of registrations in this process. */
+    private static final Map<File, ReentrantLock> REGISTRATIONS = new HashMap<>();
 
     private final File folder;
     private final KeyProvider provider;
@@ -69,6 +75,15 @@ public final class Store {
         sealer = null;
         for (String name : Files.names(folder)) Files.remove(new File(folder, name));
         if (Files.names(folder).length > 0) throw storage(new IOException("a file of the store cannot be deleted"));
+    }
+
+    /** The lock that a client holds while it registers, so that the next one sees its id. */
+    ReentrantLock registration() {
+        synchronized (REGISTRATIONS) {
+            ReentrantLock lock = REGISTRATIONS.get(folder);
+            if (lock == null) REGISTRATIONS.put(folder, lock = new ReentrantLock());
+            return lock;
+        }
     }
 
     /** The folder of an account. Without the store's key nobody can guess the folder's name. */

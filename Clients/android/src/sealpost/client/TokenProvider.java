@@ -12,7 +12,8 @@ public interface TokenProvider {
      * PushClientException.Reason#UNAUTHORIZED}.
      *
      * <p>The client calls this before each request, on a separate thread. The client interrupts
-     * that thread when the call's deadline passes.
+     * that thread when the call's deadline passes. Before the account's first answer, the client
+     * also calls this for each new task of the {@link Outbox}.
      *
      * @param refused the token that the server has just refused: return another one. Null if no
      * token was refused. The client passes a refused token in one call at a time, and only once,

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -150,6 +151,25 @@ public final class ClientTests {
             PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
             Check.fails(() -> registrations(none, server), PushClientException.Reason.SIGNED_OUT);
             Check.equal(server.log.size(), 0, "requests without a token");
+        });
+    }
+
+    public static void concurrentRegistrationsMakeOneDevice() throws Exception {
+        with((server, folder) -> {
+            PushClient shared = server.client(folder.store());
+            ExecutorService threads = Executors.newFixedThreadPool(6);
+            CyclicBarrier start = new CyclicBarrier(6);
+            List<Future<String>> ids = new ArrayList<>();
+            for (int count = 0; count < 6; count++) {
+                PushClient client = count < 3 ? shared : server.client(folder.store());
+                ids.add(threads.submit(() -> {
+                    start.await();
+                    return client.registerIfNeeded("stream", "", Collections.<String>emptyList());
+                }));
+            }
+            for (Future<String> id : ids) Check.equal(id.get(), "device-1", "the device");
+            threads.shutdown();
+            Check.equal(Collections.frequency(server.log, "POST /api/register"), 1, "requests for an id");
         });
     }
 
@@ -1013,6 +1033,80 @@ public final class ClientTests {
         });
     }
 
+    private static List<Check.Body> newTasks(PushClient client) {
+        Outbox outbox = client.outbox();
+        return Arrays.asList(() -> outbox.send(Json.of("text")), () -> outbox.markRead(1, true), () -> outbox.dismiss(1));
+    }
+
+    public static void aTaskNeedsASignedInAccount() throws Exception {
+        with((server, folder) -> {
+            PushClient signedOut = server.signedIn(folder.store());
+            signedOut.signIn("alice", "secret");
+            Check.that(signedOut.signOut(), "signed out");
+            Credentials none = Credentials.token(refused -> null, "carol");
+            server.log.clear();
+            for (PushClient client : Arrays.asList(
+                    server.signedIn(folder.store()), new PushClient(server.options(), none, folder.store()), signedOut)) {
+                for (Check.Body task : newTasks(client)) Check.fails(task, PushClientException.Reason.SIGNED_OUT);
+                for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+            }
+            Check.equal(server.signedIn(folder.store()).outbox().count(), 0, "what waits");
+            Check.equal(server.log, Collections.emptyList(), "requests");
+        });
+    }
+
+    private static List<Check.Body> callsOfThisDevice(PushClient client) {
+        Devices devices = client.devices();
+        return Arrays.asList(
+                () -> devices.joinTopic("news"), () -> devices.leaveTopic("news"), () -> devices.testPush(),
+                () -> devices.confirmHandle("7F3A"), () -> devices.setDeviceKey("key"));
+    }
+
+    public static void aTaskBeforeTheFirstAnswerNeedsNoNetwork() throws Exception {
+        with((server, folder) -> {
+            TokenProvider offline = refused -> {
+                throw new IOException("no network");
+            };
+            int[] asked = {0};
+            TokenProvider counted = refused -> {
+                asked[0]++;
+                return "spt_first";
+            };
+            for (Credentials credentials : Arrays.asList(
+                    Credentials.basic("bob", "secret"), Credentials.challenged("carol", "secret"),
+                    Credentials.token(offline, "dave"), Credentials.token(counted, "alice"))) {
+                PushClient client = new PushClient(server.options(), credentials, folder.store());
+                for (Check.Body task : newTasks(client)) task.run();
+                Check.equal(client.outbox().count(), 2, "the dismissal replaces the mark");
+                for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.NOT_REGISTERED);
+            }
+            PushClient client = new PushClient(server.options(), Credentials.token(counted, "alice"), folder.store());
+            client.outbox().flush();
+            int before = asked[0];
+            for (Check.Body task : newTasks(client)) task.run();
+            Check.equal(asked[0], before, "the calls of the provider for tasks of a known account");
+        });
+    }
+
+    public static void aSignInOfAnotherAccountInheritsNoTasks() throws Exception {
+        for (String user : new String[] {"alice", "Alice", "bob", ""}) {
+            with((server, folder) -> {
+                // The account is unknown, because there was no answer yet.
+                PushClient offline = new PushClient(server.options(), Credentials.basic("alice", "secret"), folder.store());
+                offline.outbox().send(Json.of("by alice"));
+                if (!user.isEmpty()) server.isUser(user, user.equals("bob") ? "BBBBBBBBBBBBBBBBBBBBBA" : server.account);
+                PushClient client = server.signedIn(folder.store());
+                if (user.isEmpty()) client.signInWithCode("A2B3");
+                else client.signIn(user, "secret");
+                boolean isSame = user.equalsIgnoreCase("alice");
+                Check.equal(client.outbox().count(), isSame ? 1 : 0, "tasks after the sign-in of " + user);
+                client.sync();
+                Check.equal(server.log.contains("POST /api/notifications"), isSame, "sent by " + user);
+                if (!isSame) Check.fails(() -> offline.outbox().send(Json.of("again")), PushClientException.Reason.SIGNED_OUT);
+            });
+        }
+    }
+
     public static void aFullOutboxRefusesTheNextTask() throws Exception {
         with((server, folder) -> {
             PushClient client = server.client(folder.store());
@@ -1345,6 +1439,7 @@ public final class ClientTests {
             client.devices().leaveTopic("news");
             Devices.TestPush test = client.devices().testPush();
             Check.equal(test.state() + test.reason(), "acceptednull", "the test push");
+            Check.equal(test + ", " + new Devices.TestPush("failed", "gone"), "accepted, failed: gone", "the texts");
             client.devices().confirmHandle("7F3A");
             List<Device> devices = client.devices().list();
             Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
@@ -1518,6 +1613,21 @@ public final class ClientTests {
     }
 
     /** The message of the exception that a refused setting throws. */
+    public static void impossibleValuesAreRefused() throws Exception {
+        with((server, folder) -> {
+            for (int value : new int[] {0, -1}) {
+                Check.equal(refusal(() -> server.options().deadlineMillis(value)), "the deadline is not positive", "deadline");
+                Check.equal(refusal(() -> server.options().answerLimit(value)), "the limit of an answer is not positive", "limit");
+            }
+            Check.equal(refusal(() -> server.options().signatureToleranceSeconds(-1)), "the tolerance is negative", "tolerance");
+            Check.equal(refusal(() -> Credentials.stored("")), "the name of an account is empty", "stored");
+            Check.equal(refusal(() -> Credentials.token("spt_first", "")), "the name of an account is empty", "token");
+            server.options().deadlineMillis(1).answerLimit(1).signatureToleranceSeconds(0);
+            Options longest = server.options().deadlineMillis(Long.MAX_VALUE);
+            Check.that(new PushClient(longest, Credentials.token("spt_first", "a"), folder.store()).sync().isFresh(), "no overflow");
+        });
+    }
+
     private static String refusal(Runnable setting) {
         try {
             setting.run();

@@ -164,7 +164,7 @@ public final class EndToEndTests {
                 Check.equal(refused.reason(), Reason.REPLAYED, "the reason");
             }
             // The file of the messages survives the client's other commits.
-            client(folder).account.begin("AAAAAAAAAAAAAAAAAAAAAA", "spt_y");
+            client(folder).account.begin("AAAAAAAAAAAAAAAAAAAAAA", "spt_y", "user:alice");
             Check.equal(client(folder).openPayloads(items, keys("phone"), SENDERS).get(2).reason(), Reason.REPLAYED, "the reason");
         }
     }

@@ -151,11 +151,11 @@ public final class VectorTests {
             try (TestFolder folder = new TestFolder()) {
                 String known = vector.get("known").string();
                 PushClient client = client(folder, vector.get("asked").string());
-                client.api.own().begin(known, null);
+                client.api.own().begin(known, null, client.api.account());
                 String verdict = "accepted";
                 try {
                     Answer answer = answer(vector, known);
-                    client.api.own().begin(answer.success().account(vector.get("asked").string()), null);
+                    client.api.own().begin(answer.success().account(vector.get("asked").string()), null, client.api.account());
                 } catch (PushClientException error) {
                     verdict = error.interference().kind().label();
                 }

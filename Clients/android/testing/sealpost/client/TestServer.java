@@ -150,6 +150,13 @@ public final class TestServer implements AutoCloseable {
         return new PushClient(options(), Credentials.token("spt_first", "alice"), store);
     }
 
+    /** Gives the server another user, whose password is {@code secret}, too. */
+    void isUser(String name, String id) {
+        username = name;
+        account = id;
+        password = "Basic " + Base64.standard((name + ":secret").getBytes(StandardCharsets.UTF_8));
+    }
+
     /** Posts a notification, and returns its id. */
     public synchronized long add(String payload) {
         long id = nextId += 1 + random.nextInt(1000);
