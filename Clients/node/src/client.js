@@ -272,7 +272,9 @@ export class Client {
     checkLimits({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
-    const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
+    // A path with a query is divided, since the server signs the two apart.
+    const [, place, own] = /^([^?]*)\??(.*)$/s.exec(path), whole = [own, ...pairs].filter(pair => pair !== '').join('&');
+    const request = {method, path: place, query: whole === '' ? null : whole, body, key};
     for (let attempts = 1; ; attempts += 1) {
       try {
         const answer = await this.#exchange.ask(request, {timeout: Math.max(0, end - performance.now()), signal});

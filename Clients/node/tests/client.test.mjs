@@ -114,6 +114,9 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   };
   const options = {server: server.url, token: server.token, signingKeys: keys}, publisher = new Client(options);
   const {id} = await publisher.send({payload: 'x'});
+  for (const [path, query] of [['?limit=1'], ['?limit=1', {cursor: 0}], ['', {limit: 1}], ['?']]) {
+    assert.ok((await publisher.call('GET', `/api/notifications/${id}/deliveries${path}`, {query})).Counts);
+  }
   assert.equal(await publisher.recall(id + 1), false);
   await publisher.recall(id);
   assert.equal((await publisher.sendMany([{payload: 'x'}]))[0].status, 'fulfilled');

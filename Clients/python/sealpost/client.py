@@ -218,7 +218,7 @@ class Client:
     ) -> Any:
         """Sends any other request of docs/api.md. Returns the answer's JSON with the API's names; None without a body.
 
-        Percent-encode the names in `path`. A `POST` is not retried.
+        Percent-encode the names in `path`, which may have a query. A `POST` is not retried.
         """
         # Another path would become a part of the host's name, and that host would get the token.
         if not path.startswith("/"):
@@ -286,7 +286,10 @@ class Client:
         self, method: str, path: str, result: Callable[[Any], T], body: Optional[bytes],
         query: Optional[Dict[str, Any]], key: Optional[str], end: float,
     ) -> T:
-        request = Request(method, path, "?" + urlencode(query) if query else "", secrets.randbelow(GREATEST_TOKEN + 1))
+        # The server signs path and query apart.
+        path, _, own = path.partition("?")
+        pairs = "&".join(part for part in (own, urlencode(query or {})) if part)
+        request = Request(method, path, f"?{pairs}" if pairs else "", secrets.randbelow(GREATEST_TOKEN + 1))
         fields = {"Authorization": self._authorization(), "MyToken": str(request.token), "Prefer": "handling=strict"}
         if body is not None:
             fields["Content-Type"] = "application/json"
