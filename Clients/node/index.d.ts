@@ -229,6 +229,8 @@ export class Client {
    * first answer.
    */
   get account(): string | null;
+  /** The time limit of a call without its own, in milliseconds. */
+  get deadline(): number;
   /** Sends a notification. */
   send(notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
@@ -501,16 +503,16 @@ export class Encryption {
    * refuses the same key as `idempotency-key-reused`. To repeat a call after a restart, store the
    * payload of `encrypted`, and send that with `client.send` and the key. If you use each key for
    * one notification only, you can also treat the refusal as success: an earlier call with the key
-   * was stored.
+   * was stored. The deadline is for the requests of the keys and the post together.
    */
   send(client: Client, notification: Notification, options?: SendOptions): Promise<Sent>;
   /**
    * Makes the key agreements for recipients ahead, and encrypts for practice, so that V8 compiles
    * the code. If you call it at the start and then every half an hour, no payload waits for this.
    */
-  prepare(client: Client, to: string | readonly string[], options?: {app?: string}): Promise<void>;
+  prepare(client: Client, to: string | readonly string[], options?: CallOptions & {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
-  encrypted(client: Client, notification: Notification): Promise<Notification>;
+  encrypted(client: Client, notification: Notification, options?: CallOptions): Promise<Notification>;
   /**
    * Encrypts a payload for these devices. `message` is the id of the message: 16 bytes that you
    * choose and never use again.

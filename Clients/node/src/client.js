@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {checkLimits, checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
+import {checkLimits, checkNumbers, checkedKey, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -57,13 +57,18 @@ export class Client {
     return this.#exchange.account;
   }
 
+  /** The time limit of a call without its own, in milliseconds. */
+  get deadline() {
+    return this.#deadline;
+  }
+
   /**
    * Sends a notification. All calls with the same `key` within 24 hours send it only once, even in
    * several processes.
    */
   async send(notification, options) {
     const {key = randomUUID(), ...others} = optionsOf(options);
-    const answer = await this.#ask('POST', NOTIFICATIONS, {text: textOf(notification), key: checked(key)}, others);
+    const answer = await this.#ask('POST', NOTIFICATIONS, {text: textOf(notification), key: checkedKey(key)}, others);
     return sent(answer.json, answer);
   }
 
@@ -76,7 +81,7 @@ export class Client {
    */
   async sendMany(notifications, options) {
     const {key = randomUUID(), deadline = this.#deadline, ...others} = optionsOf(options);
-    checked(key);
+    checkedKey(key);
     checkLimits({deadline});
     const outcomes = [], end = performance.now() + deadline;
     for (const [number, texts] of batches([...notifications].map(textOf)).entries()) {
@@ -203,6 +208,7 @@ export class Client {
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   async deviceKeys(expression, options) {
     const {app, ...others} = optionsOf(options);
+    if (app !== undefined) mustBe('a text', {app});
     const answer = await this.#ask('GET', '/api/keys', {query: {to: expression, app}}, others), users = answer.json?.Users;
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
@@ -224,7 +230,7 @@ export class Client {
     if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is not one of ${[...METHODS.keys()].join(', ')}`);
     if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has no body; use \`query\``);
     const text = body === undefined ? undefined : jsonOf(body);
-    return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checked(key)}, others)).json;
+    return (await this.#ask(method, path, {query, text, key: key === undefined ? undefined : checkedKey(key)}, others)).json;
   }
 
   /** Deletes something. Returns false if it does not exist, for example after a lost answer. */
@@ -266,7 +272,9 @@ export class Client {
     checkLimits({deadline});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
-    const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
+    // A path with a query is divided, since the server signs the two apart.
+    const [, place, own] = /^([^?]*)\??(.*)$/s.exec(path), whole = [own, ...pairs].filter(pair => pair !== '').join('&');
+    const request = {method, path: place, query: whole === '' ? null : whole, body, key};
     for (let attempts = 1; ; attempts += 1) {
       try {
         const answer = await this.#exchange.ask(request, {timeout: Math.max(0, end - performance.now()), signal});
@@ -328,15 +336,4 @@ function sent(json, answer) {
 function quotaDelay(answer, count) {
   const found = /;q=([0-9]{1,9});w=([0-9]{1,9})/.exec(answer.field('ratelimit-policy') ?? '');
   return found && Number(found[1]) > 0 ? Math.ceil(count * Number(found[2]) / Number(found[1])) : null;
-}
-
-/**
- * Returns an idempotency key if a header field can contain it. The length leaves room for the
- * number of a batch.
- */
-function checked(key) {
-  if (typeof key !== 'string' || !/^[!#-[\]-~]{1,200}$/.test(key)) {
-    throw new TypeError('key: give 1 to 200 visible ASCII characters without quotes and backslashes');
-  }
-  return key;
 }

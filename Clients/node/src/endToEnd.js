@@ -3,11 +3,11 @@
 import {AsyncLocalStorage} from 'node:async_hooks';
 import crypto, {
   ECDH, KeyObject, createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman,
-  randomBytes, sign, verify,
+  randomBytes, randomUUID, sign, verify,
 } from 'node:crypto';
 
-import {SealpostError} from './errors.js';
-import {checkNumbers, isObject, jsonOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {AbortError, SealpostError} from './errors.js';
+import {checkLimits, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -338,6 +338,14 @@ function undo({values}, changes) {
   }
 }
 
+/** A function that returns the options of a call's next request. The requests share the call's time limit. */
+function sharedOptions(client, {deadline = client.deadline, signal, ...others}) {
+  refuse(others);
+  checkLimits({deadline});
+  const end = performance.now() + deadline;
+  return () => ({deadline: Math.max(1, end - performance.now()), signal});
+}
+
 /** Encrypts payloads of one sender. */
 export class Encryption {
   #changed;
@@ -360,7 +368,7 @@ export class Encryption {
     const {changed, maximumPayload = MAXIMUM_PAYLOAD, ...others} = options;
     refuse(others);
     mustBe('a function', {changed});
-    checkNumbers({maximumPayload});
+    if (!Number.isSafeInteger(maximumPayload) || maximumPayload < 1) throw new TypeError('maximumPayload: give a whole number of bytes above 0');
     if (!(key instanceof SenderKey)) throw new TypeError('key: an Encryption needs a SenderKey of this package');
     if (!(pins instanceof Pins)) throw new TypeError('pins: an Encryption needs Pins of this package, such as new Pins()');
     this.key = key;
@@ -376,10 +384,17 @@ export class Encryption {
    * refuses the same key as `idempotency-key-reused`. To repeat a call after a restart, store the
    * payload of `encrypted`, and send that with `client.send` and the key. If you use each key for
    * one notification only, you can also treat the refusal as success: an earlier call with the key
-   * was stored.
+   * was stored. The deadline is for the requests of the keys and the post together.
    */
   async send(client, notification, options) {
-    return client.send(await this.encrypted(client, notification), options);
+    const {key = randomUUID(), ...others} = optionsOf(options), rest = sharedOptions(client, others);
+    checkedKey(key);
+    try {
+      return await client.send(await this.#encrypted(client, notification, rest), {...rest(), key});
+    } catch (error) {
+      if (error instanceof SealpostError) error.idempotencyKey ??= key;
+      throw error;
+    }
   }
 
   /**
@@ -388,26 +403,32 @@ export class Encryption {
    * Meanwhile the process handles other events.
    */
   async prepare(client, to, options) {
-    const {app = 'default', ...others} = optionsOf(options);
-    refuse(others);
-    for (const recipient of await this.#recipients(client, to, app, {pauses: true})) {
+    const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others), {signal} = others;
+    for (const recipient of await this.#recipients(client, to, app, rest, {pauses: true})) {
+      if (signal?.aborted) throw new AbortError(signal);
       for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
       await otherEvents();
     }
   }
 
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
-  async encrypted(client, notification) {
-    // The notification names its app, since the payload is bound to the app's name: otherwise the
-    // server would use the caller's only app, which may be another app.
-    const {to, app = 'default'} = notification, plain = plainOf(notification.payload, this.#maximumPayload);
-    return {...notification, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app), {app})};
+  async encrypted(client, notification, options) {
+    return this.#encrypted(client, notification, sharedOptions(client, optionsOf(options)));
   }
 
-  async #recipients(client, to, app, {pauses = false} = {}) {
+  async #encrypted(client, notification, rest) {
+    // The notification names its app, since the payload is bound to the app's name: otherwise the
+    // server would use the caller's only app, which may be another app.
+    const members = membersOf(notification), {to, app = 'default'} = members, plain = plainOf(members.payload, this.#maximumPayload);
+    return {...members, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app, rest), {app})};
+  }
+
+  async #recipients(client, to, app, rest, {pauses = false} = {}) {
+    const expressions = typeof to === 'string' ? [to] : [...to ?? []];
+    if (expressions.length === 0) throw new TypeError('to: name the recipients, since a payload is encrypted for their devices');
     const recipients = [], changes = [], users = [];
-    for (const expression of typeof to === 'string' ? [to] : to ?? []) {
-      const found = await client.deviceKeys(expression, {app}), name = nameIn(expression);
+    for (const expression of expressions) {
+      const found = await client.deviceKeys(expression, {...rest(), app}), name = nameIn(expression);
       // The server lists no users without devices, so only those that are named can be reported.
       if (found.length === 0 && name) users.push({name});
       users.push(...found);
@@ -475,6 +496,7 @@ export class Encryption {
   #encrypt(plain, recipients, options) {
     const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = options;
     refuse(others);
+    mustBe('a text', {app});
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);

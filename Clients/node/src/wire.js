@@ -23,20 +23,43 @@ export const jsonOf = value => JSON.stringify(value, function (name, converted) 
   return converted;
 });
 
-/**
- * The JSON of a notification in a request. Throws for a `to` without a value, such as a missing
- * variable: the user of the token would get the notification. Throws for null in the other members
- * that the server refuses as null.
- */
-export function textOf(notification) {
-  const {to = null} = notification;
-  if (to === null && Object.hasOwn(notification, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
-  for (const name of ['app', 'platforms', 'sendAt']) if (notification[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
-  return jsonOf(renamed(notification, upper, (value, name) => {
-    if (name === 'to' && typeof value === 'string') return [value];
-    return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
-  }));
+/** The names of the members that `index.d.ts` lists. */
+export const MEMBERS = {
+  notification: ['payload', 'to', 'app', 'platforms', 'sendAt', 'expiresIn', 'priority', 'collapseKey', 'store', 'readOnce', 'alert'],
+  alert: ['template', 'titleKey', 'bodyKey', 'category', 'thread', 'sound', 'channel', 'interruptionLevel', 'badge'],
+};
+
+/** A copy of an object. Throws for other names, such as `Payload`: in JSON it would replace `payload`. */
+function copyOf(kind, object) {
+  const copy = {...object}, other = Object.keys(copy).find(name => !MEMBERS[kind].includes(name));
+  if (other !== undefined) throw new TypeError(`${other.slice(0, 40)}: there is no such member of ${kind === 'alert' ? 'an' : 'a'} ${kind}`);
+  return copy;
 }
+
+/**
+ * A copy of a notification, with `to` as a list. The caller can change its own object during a call,
+ * but not this copy.
+ *
+ * Throws for a `to` without a value, such as a missing variable: the user of the token would get
+ * the notification. Throws for null in the other members that the server refuses as null.
+ */
+export function membersOf(notification) {
+  mustBe('an object', {notification});
+  const copy = copyOf('notification', notification), {to = null, alert} = copy;
+  if (to === null && Object.hasOwn(copy, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
+  for (const name of ['app', 'platforms', 'sendAt']) if (copy[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
+  if (to !== null) {
+    copy.to = Array.isArray(to) ? [...to] : [to];
+    mustBe('a list of texts', {to: copy.to});
+  }
+  if (isObject(alert)) copy.alert = copyOf('alert', alert);
+  return copy;
+}
+
+/** The JSON of a notification in a request. */
+export const textOf = notification => jsonOf(renamed(membersOf(notification), upper, (value, name) => (
+  name === 'alert' && isObject(value) ? renamed(value, upper) : value
+)));
 
 /** Reads an object of an answer, and converts its times into dates. */
 export const read = object => renamed(object, lower, (value, name) => {
@@ -76,6 +99,7 @@ const KINDS = {
   'a boolean': value => typeof value === 'boolean', 'a function': value => typeof value === 'function',
   // An `AbortSignal` or a `Date` in place of options has no members that could be refused.
   'an object': value => Object.prototype.toString.call(value) === '[object Object]',
+  'a text': value => typeof value === 'string',
   'a list of texts': value => Array.isArray(value) && value.every(text => typeof text === 'string'),
 };
 
@@ -105,5 +129,16 @@ export function user(name) {
 
 /** The name in the tag expression of one user; undefined for other expressions. */
 export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]{1,100})$/.exec(expression)?.[1];
+
+/**
+ * Returns an idempotency key if a header field can contain it. The length leaves room for the
+ * number of a batch.
+ */
+export function checkedKey(key) {
+  if (typeof key !== 'string' || !/^[!#-[\]-~]{1,200}$/.test(key)) {
+    throw new TypeError('key: give 1 to 200 visible ASCII characters without quotes and backslashes');
+  }
+  return key;
+}
 
 export {isObject};

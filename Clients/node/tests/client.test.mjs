@@ -114,6 +114,9 @@ test('signed answers of the server are accepted, and nothing else', async t => {
   };
   const options = {server: server.url, token: server.token, signingKeys: keys}, publisher = new Client(options);
   const {id} = await publisher.send({payload: 'x'});
+  for (const [path, query] of [['?limit=1'], ['?limit=1', {cursor: 0}], ['', {limit: 1}], ['?']]) {
+    assert.ok((await publisher.call('GET', `/api/notifications/${id}/deliveries${path}`, {query})).Counts);
+  }
   assert.equal(await publisher.recall(id + 1), false);
   await publisher.recall(id);
   assert.equal((await publisher.sendMany([{payload: 'x'}]))[0].status, 'fulfilled');
@@ -185,7 +188,6 @@ test('refusals have the code of the problem', async t => {
   for (const [notification, code, status] of [
     [{payload: 'x', to: 'username:nobody'}, 'unknown-user', 400],
     [{payload: 'x', expiresIn: 0}, 'invalid-member', 400],
-    [{payload: 'x', expireIn: 60}, 'unknown-member', 400],
     [{payload: 'x', platforms: ['none']}, 'unknown-platform', 400],
     [{payload: 'x', alert: {badge: 3, titleKey: 'A'}}, 'alert-not-allowed', 400],
   ]) {
@@ -417,6 +419,7 @@ test('values of another kind are refused before a request', async () => {
     [/^deadline: /, () => new Client({...options, deadline: 0})],
     [/^trustsFirstContact: no is not a boolean/, () => new Pins({}, {trustsFirstContact: 'no'})], [/^options: false is not an object/, () => new Pins({}, false)],
     [/^key: /, () => new Encryption(key.text, pins, {changed})], [/^pins: /, () => new Encryption(key, {}, {changed})],
+    ...[0, -1, 1.5, NaN, '9', null].map(maximumPayload => [/^maximumPayload: give a whole number/, () => new Encryption(key, pins, {changed, maximumPayload})]),
     [/^changed: undefined is not a function/, () => new Encryption(key, pins, {})], [/^options: undefined is not an object/, () => new Encryption(key)],
     [/^options: .* is not an object/, () => new Encryption(key, pins, changed)], [/^options: 300 is not an object/, () => new Webhook(secret, 300)],
   ]) assert.throws(make, {name: 'TypeError', message}, String(make));
@@ -431,9 +434,75 @@ test('values of another kind are refused before a request', async () => {
     [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
     [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
     [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],
+    ...[undefined, null, []].map(to => [/^to: name the/, () => encryption.prepare(client, to)]), [/^to: name the/, () => encryption.send(client, {payload: 'x'})],
+    [/^to: 7 is not a list of texts/, () => client.send({to: 7, payload: 'x'})], [/^app: leave it out/, () => encryption.send(client, {to: 'username:a', payload: 'x', app: null})],
+    [/^app: null is not a text/, () => encryption.prepare(client, 'username:a', {app: null})], [/^app: null is not/, async () => encryption.encrypt('x', [{user: 'a', key: {id: 'a'}}], {app: null})],
     ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', {setTags: [], setDisabled: true}[name])]),
     [/is not the name of a user/, () => client.devices('a || b').next()],
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
+});
+
+test('members that the types lack are refused before a request', async () => {
+  const client = new Client({server: 'https://push.example.com', token: 'x', fetch: () => assert.fail('a request was sent')});
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}}), notification = {to: 'username:alice', payload: 'secret'};
+  for (const [name, extra] of [
+    ['Payload', {Payload: 'clear'}], ['PAYLOAD', {PAYLOAD: 'clear'}], ['To', {To: ['username:bob']}], ['expireIn', {expireIn: 60}], ['__proto__', JSON.parse('{"__proto__": 1}')], ['toJSON', {toJSON() {}}],
+    ['Template', {alert: {Template: 'a'}}], ['body', {alert: {body: 'clear'}}],
+  ]) {
+    const wrong = {...notification, ...extra}, message = new RegExp(`^${name}: there is no such member`);
+    for (const call of [
+      () => client.send(wrong), () => client.sendMany([notification, wrong]), () => encryption.send(client, wrong), () => encryption.encrypted(client, wrong),
+    ]) await assert.rejects(call(), {name: 'TypeError', message}, `${call} ${name}`);
+  }
+});
+
+test('a notification that changes during a call is encrypted for the recipients who get it', async t => {
+  const bodies = [], phone = deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1), to = ['username:alice'];
+  const server = await fake(t, async (request, answer) => {
+    // The caller's list changes while the library waits for the keys.
+    to[0] = 'username:bob';
+    if (request.method === 'GET') return answer.send(200, {}, {Users: [{Name: 'alice', Account: 'A'.repeat(22), Devices: [{Key: phone}]}]});
+    bodies.push(JSON.parse(Buffer.concat(await all(request))));
+    answer.send(201, {}, ACCEPTED);
+  });
+  const reads = {app: ['default', 'other'], payload: ['secret', 'clear']}, notification = {
+    to, get app() { return reads.app.shift(); }, get payload() { return reads.payload.shift(); },
+  };
+  await new Encryption(SenderKey.generate(), new Pins(), {changed() {}}).send(new Client({server: server.url, token: 'x'}), notification);
+  assert.deepEqual(bodies.map(({To, App, Payload}) => [To, App, Payload.slice(0, 13)]), [[['username:alice'], 'default', 'sealpost-e2e.']]);
+});
+
+test('the deadline and the signal of an encrypted notification also end the requests for keys', async t => {
+  const server = await fake(t, () => {}), client = new Client({server: server.url, token: 'x'}), to = 'username:alice', notification = {to, payload: 'x'};
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}}), calls = [
+    [options => encryption.send(client, notification, {...options, key: 'k'}), 'k'], [options => encryption.encrypted(client, notification, options), null],
+    [options => encryption.prepare(client, to, options), null],
+  ];
+  for (const [call, idempotencyKey] of calls) {
+    await assert.rejects(call({deadline: 50}), error => error instanceof UnreachableError && error.idempotencyKey === idempotencyKey);
+    const stop = new AbortController(), waiting = call({signal: stop.signal}), before = server.count;
+    while (server.count === before) await new Promise(setImmediate);
+    stop.abort();
+    await assert.rejects(waiting, error => error instanceof AbortError && error.idempotencyKey === idempotencyKey);
+    await assert.rejects(call({timeout: 1}), {name: 'TypeError', message: /^there is no option timeout$/});
+    await assert.rejects(call({deadline: 0}), {name: 'TypeError', message: /^deadline: /});
+  }
+  await assert.rejects(encryption.send(client, notification, {deadline: 50}), ({idempotencyKey}) => /^[-0-9a-f]{36}$/.test(idempotencyKey));
+  await assert.rejects(encryption.send(client, notification, {key: 'a b'}), {name: 'TypeError', message: /^key: /});
+  assert.ok(server.count <= 7, 'each call has one request');
+});
+
+test('the requests for keys and the post have one deadline', async t => {
+  let now = 0;
+  const phone = deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1);
+  const server = await fake(t, (request, answer) => {
+    now = 60_000;
+    // The post gets no answer.
+    if (request.method === 'GET') answer.send(200, {}, {Users: [{Name: 'alice', Account: 'A'.repeat(22), Devices: [{Key: phone}]}]});
+  });
+  t.mock.method(performance, 'now', () => now);
+  const client = new Client({server: server.url, token: 'x'}), encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}});
+  await assert.rejects(encryption.send(client, {to: 'username:alice', payload: 'x'}, {key: 'k'}), error => error instanceof UnreachableError && error.idempotencyKey === 'k');
 });
 
 test('unknown options of a call, and options that are no object, are refused before a request', async () => {

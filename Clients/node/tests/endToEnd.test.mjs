@@ -32,7 +32,7 @@ const open = (payload, {key, agreement}, sender) => openPayload(payload, {key, p
 const encryptionOf = (sender, pins = new Pins()) => new Encryption(sender, pins, {changed() {}});
 
 /** A publisher whose server has these users. */
-const publisherOf = users => ({users, sent: [], async deviceKeys(expression) { return this.users; }, async send(notification) { this.sent.push(notification); }});
+const publisherOf = users => ({users, sent: [], deadline: 60_000, async deviceKeys(expression) { return this.users; }, async send(notification) { this.sent.push(notification); }});
 
 test('the vectors of RFC 9180', () => {
   const rfc = Object.fromEntries(Object.entries(vectors.hpke).filter(([, value]) => typeof value === 'string').map(([name, value]) => [name, Buffer.from(value, 'hex')]));
@@ -119,7 +119,7 @@ test('payloads that no device could read are refused before a request', async ()
   ]) {
     assert.throws(() => encryption.encrypt(payload, recipients), error);
     // The client has no methods, so a request would throw another error.
-    await assert.rejects(encryption.send({}, {to: 'username:alice', payload}), error);
+    await assert.rejects(encryption.send({deadline: 1000}, {to: 'username:alice', payload}), error);
   }
 });
 

@@ -8,6 +8,7 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 
 import * as library from '../src/index.js';
+import {MEMBERS} from '../src/wire.js';
 
 const sources = new URL('..', import.meta.url).pathname, read = name => readFileSync(join(sources, name), 'utf8');
 const about = JSON.parse(read('package.json'));
@@ -46,6 +47,11 @@ test('the types have the members of the modules, no more and no fewer', () => {
   const body = types.slice(types.indexOf('export class Client {'), types.indexOf('/** The codes'));
   const declared = [...body.matchAll(/^ {2}(?:get )?([a-zA-Z]+)\(/gm)].map(([, name]) => name);
   assert.deepEqual(declared.sort(), Object.getOwnPropertyNames(library.Client.prototype).sort());
+});
+
+test('the members of a notification and an alert are those of the types', () => {
+  const types = read('index.d.ts'), declared = name => types.slice(types.indexOf(`export interface ${name} {`)).split('\n}', 1)[0].matchAll(/^ {2}([a-zA-Z]+)\??:/gm);
+  for (const [kind, names] of Object.entries(MEMBERS)) assert.deepEqual([...declared(kind[0].toUpperCase() + kind.slice(1))].map(([, name]) => name), names);
 });
 
 test('the codes are those of the documentation, and the kinds those of the library', () => {

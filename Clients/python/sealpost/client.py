@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import itertools
 import random
+import re
 import secrets
 import ssl
 import time
-import uuid
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 from urllib.parse import quote, urlencode
 
@@ -16,8 +16,8 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, is_user, positive, read, read_all,
-    must_be, text_list, user, visible,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, idempotency_key, is_user, must_be, positive, read,
+    read_all, text_list, user, visible,
 )
 
 T = TypeVar("T")
@@ -27,6 +27,10 @@ BATCH_ELEMENTS = 500
 BATCH_BYTES = 4_000_000
 # The maximum number of entries in a page of a list.
 PAGE = 500
+# The methods of the API.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+# The path and the query of RFC 3986.
+PATH = re.compile(r"/([-A-Za-z0-9._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
 # The delay before an attempt is random, below a limit in seconds. The limit doubles with each
 # attempt, from the first value to the second.
 FIRST_DELAY, LAST_DELAY = 0.25, 30.0
@@ -63,6 +67,11 @@ class Client:
         self._verifier = None if signing_keys is None else Verifier(signing_keys)
         self._account = account
 
+    @property
+    def deadline(self) -> float:
+        """The time limit of a call without its own, in seconds."""
+        return self._deadline
+
     def __enter__(self) -> Client:
         return self
 
@@ -83,7 +92,7 @@ class Client:
         equal notification: with another notification the call raises `Refused` with the code
         `idempotency-key-reused`.
         """
-        key, body = _key(key), notification.body()
+        key, body = idempotency_key(key), notification.body()
         return self._call("POST", "/api/notifications", lambda value: read(Sent, value), body, key=key, deadline=deadline)
 
     def send_many(
@@ -95,7 +104,7 @@ class Client:
         deadline is for all requests together. If the call raises an error, or an outcome `is_transient`,
         repeat it with the same notifications and the same `key`.
         """
-        key, end = _key(key), self._end(deadline)
+        key, end = idempotency_key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []
         for number, pieces in enumerate(_batches([notification.body() for notification in notifications])):
             body = b'{"Notifications":[' + b",".join(pieces) + b"]}"
@@ -209,10 +218,17 @@ class Client:
     ) -> Any:
         """Sends any other request of docs/api.md. Returns the answer's JSON with the API's names; None without a body.
 
-        Percent-encode the names in `path`. A `POST` is not retried.
+        Percent-encode the names in `path`, which may have a query. A `POST` is not retried.
         """
+        # Another path would become a part of the host's name, and that host would get the token.
         if not path.startswith("/"):
             raise ValueError("a path begins with a slash, such as /api/users")
+        if not PATH.fullmatch(path):
+            raise ValueError(f"path: percent-encode the names in {path[:100]!r}")
+        if method not in METHODS:
+            raise ValueError(f"method: {method!r:.40} is not one of {', '.join(METHODS)}")
+        if body is not None and method in ("GET", "HEAD"):
+            raise ValueError(f"body: a request with {method} has no body; use `query`")
         content = None if body is None else encoded(body)
         if method == "POST":
             return self._attempt(method, path, lambda value: value, content, query, None, self._end(deadline))
@@ -270,7 +286,10 @@ class Client:
         self, method: str, path: str, result: Callable[[Any], T], body: Optional[bytes],
         query: Optional[Dict[str, Any]], key: Optional[str], end: float,
     ) -> T:
-        request = Request(method, path, "?" + urlencode(query) if query else "", secrets.randbelow(GREATEST_TOKEN + 1))
+        # The server signs path and query apart.
+        path, _, own = path.partition("?")
+        pairs = "&".join(part for part in (own, urlencode(query or {})) if part)
+        request = Request(method, path, f"?{pairs}" if pairs else "", secrets.randbelow(GREATEST_TOKEN + 1))
         fields = {"Authorization": self._authorization(), "MyToken": str(request.token), "Prefer": "handling=strict"}
         if body is not None:
             fields["Content-Type"] = "application/json"
@@ -309,12 +328,6 @@ class _Unfinished(SealpostError):
     def __init__(self, outcomes: List[Union[Sent, Problem]]):
         super().__init__("some notifications were not sent")
         self.outcomes = outcomes
-
-
-def _key(key: Optional[str]) -> str:
-    if key is None:
-        return str(uuid.uuid4())
-    return visible("key", key)
 
 
 def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:

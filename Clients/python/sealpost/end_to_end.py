@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError
-from .values import encoded, is_user, must_be, text_list
+from .values import encoded, idempotency_key, is_user, must_be, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -291,6 +291,7 @@ class Encryption:
         must_be(Pins, pins=pins)
         must_be(collections.abc.Callable, changed=changed)
         must_be(int, maximum_payload=maximum_payload)
+        positive("maximum_payload", maximum_payload)
         self.key, self.pins, self._changed, self._maximum_payload = key, pins, changed, maximum_payload
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
         # The shared secret of the sender's key and a device's key, by device.
@@ -298,7 +299,7 @@ class Encryption:
         # Held while pins change, until the change is reported: no other thread may send before.
         self._lock = threading.RLock()
 
-    def send(self, client: Any, notification: Any, **options: Any) -> Any:
+    def send(self, client: Any, notification: Any, *, key: Optional[str] = None, deadline: Optional[float] = None) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
         `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent,
@@ -306,31 +307,46 @@ class Encryption:
         All attempts of the call post the same text. A repeated call encrypts again, so the server refuses the
         same `key` as `idempotency-key-reused`. To repeat a call after a restart, store the payload of
         `encrypted`, and send that with `Client.send` and the key. If you use each key for one notification
-        only, you can also treat the refusal as success: an earlier call with the key was stored.
+        only, you can also treat the refusal as success: an earlier call with the key was stored. The deadline is
+        for the requests of the keys and the post together.
         """
-        return client.send(self.encrypted(client, notification), **options)
+        key, end = idempotency_key(key), _end(client, deadline)
+        try:
+            return client.send(self._encrypted(client, notification, end), key=key, deadline=_left(end))
+        except SealpostError as error:
+            error.idempotency_key = key
+            raise
 
-    def prepare(self, client: Any, to: Any, *, app: str = "default") -> None:
+    def prepare(self, client: Any, to: Any, *, app: str = "default", deadline: Optional[float] = None) -> None:
         """Makes the key agreements for recipients ahead.
 
         If you call it in a thread, at the start and then every half an hour, no payload waits for them.
         """
-        for recipient in self._recipients(client, to, app):
+        for recipient in self._recipients(client, to, app, _end(client, deadline)):
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
 
-    def encrypted(self, client: Any, notification: Any) -> Any:
+    def encrypted(self, client: Any, notification: Any, *, deadline: Optional[float] = None) -> Any:
         """The notification with its payload encrypted for the trusted devices of its recipients."""
+        return self._encrypted(client, notification, _end(client, deadline))
+
+    def _encrypted(self, client: Any, notification: Any, end: float) -> Any:
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
         app = notification.app or "default"
         plain = self._plain(notification.payload)
-        text = self._encrypt(plain, self._recipients(client, notification.to, app), app)
-        return dataclasses.replace(notification, payload=text, app=app)
+        # The caller can change its own list while the call waits for the keys.
+        to = notification.to if isinstance(notification.to, str) else tuple(notification.to or ())
+        text = self._encrypt(plain, self._recipients(client, to, app, end), app)
+        return dataclasses.replace(notification, payload=text, app=app, to=to)
 
-    def _recipients(self, client: Any, to: Any, app: str) -> List[DeviceRecipient]:
+    def _recipients(self, client: Any, to: Any, app: str, end: float) -> List[DeviceRecipient]:
+        must_be(str, app=app)
+        expressions = [to] if isinstance(to, str) else list(to or ())
+        if not expressions:
+            raise ValueError("to: name the recipients, since a payload is encrypted for their devices")
         recipients: List[DeviceRecipient] = []
         changes: List[KeyChange] = []
-        lists = [(expression, client.device_keys(expression, app=app)) for expression in ([to] if isinstance(to, str) else to or [])]
+        lists = [(expression, client.device_keys(expression, app=app, deadline=_left(end))) for expression in expressions]
         with self._lock:
             try:
                 for expression, users in lists:
@@ -359,6 +375,7 @@ class Encryption:
 
         `message` is the id of the message: 16 bytes that you choose and never use again.
         """
+        must_be(str, app=app)
         return self._encrypt(self._plain(payload), recipients, app, message, now)
 
     def _plain(self, payload: Any) -> bytes:
@@ -523,6 +540,17 @@ def _extract(salt: bytes, suite: bytes, label: bytes, value: bytes) -> bytes:
 def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) -> bytes:
     """HKDF-Expand of at most one block."""
     return hmac.digest(key, length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info + b"\x01", "sha256")[:length]
+
+
+# Calls.
+
+def _end(client: Any, deadline: Optional[float]) -> float:
+    return time.monotonic() + positive("deadline", client.deadline if deadline is None else deadline)
+
+
+def _left(end: float) -> float:
+    """The time limit of the next request of a call."""
+    return max(0.001, end - time.monotonic())
 
 
 # Texts.

@@ -7,6 +7,7 @@ import json
 import math
 import numbers
 import re
+import uuid
 from datetime import datetime, timedelta
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
@@ -62,7 +63,9 @@ class Notification:
             must_be(datetime, send_at=self.send_at)
             if self.send_at.utcoffset() is None:
                 raise ValueError("send_at has no time zone")
-        values = {_member(name): value for name, value in vars(self).items() if value is not None and not isinstance(value, _Caller)}
+        # A member that a subclass has added, such as `Payload`, could replace another in the JSON.
+        members = {field.name: getattr(self, field.name) for field in dataclasses.fields(Notification)}
+        values = {_member(name): value for name, value in members.items() if value is not None and not isinstance(value, _Caller)}
         if isinstance(self.to, str):
             values["To"] = [self.to]
         return encoded(values)
@@ -244,6 +247,11 @@ def visible(name: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
         raise ValueError(f"{name} must have visible ASCII characters without spaces, and at least one")
     return value
+
+
+def idempotency_key(key: Optional[str]) -> str:
+    """The key, or a new random key."""
+    return str(uuid.uuid4()) if key is None else visible("key", key)
 
 
 def finite(name: str, value: Any) -> Any:

@@ -104,6 +104,19 @@ class CallTests(unittest.TestCase):
             self.assertEqual(client.send(Notification("x")).id, 7)
         self.assertEqual(self.script.steps, [])
 
+    def test_a_path_a_method_or_a_body_that_no_request_can_have_is_refused_before_a_request(self):
+        client = self.client()
+        for path in ("", "api/users", "@127.0.0.1:2/", "/a b", "/x\r\nA: b", "/é", "/x#y", "/%zz", "/x\n", "/a\\b"):
+            with self.subTest(path), self.assertRaisesRegex(ValueError, "^(a path begins|path: percent-encode)"):
+                client.call("GET", path)
+        for method, body, expected in (
+            ("GET ", None, "method: 'GET ' is not one of GET, HEAD, POST"), ("TRACE", None, "method: 'TRACE' is"), ("get", None, "method: 'get' is"), (None, None, "method: None is"),
+            ("GET", {}, "body: a request with GET has no body"), ("HEAD", 0, "body: "),
+        ):
+            with self.subTest(expected), self.assertRaisesRegex(ValueError, f"^{expected}"):
+                client.call(method, "/api/users", body)
+        self.assertEqual(self.script.requests, [])
+
     def test_keys_are_those_of_the_named_user_only(self):
         keys = lambda name: lambda request: answer(request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]}]})
         client = self.client(keys("Alice"), keys("mallory"), keys("mallory"))
@@ -334,6 +347,13 @@ class NotificationTests(unittest.TestCase):
         ):
             with self.subTest(expected), self.assertRaisesRegex((TypeError, ValueError), f"^{expected}"):
                 call()
+
+    def test_a_member_of_a_subclass_is_not_sent(self):
+        @dataclasses.dataclass(frozen=True)
+        class Other(Notification):
+            Payload: str = "clear"
+
+        self.assertEqual(Other("x").body(), b'{"Payload":"x"}')
 
     def test_a_name_cannot_change_a_tag_expression(self):
         self.assertEqual(user("alice@example.com"), "username:alice@example.com")

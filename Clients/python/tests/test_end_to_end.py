@@ -8,6 +8,8 @@ from unittest import mock
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import end_to_end_vectors
+import sealpost
+import test_calls
 from sealpost import Notification, end_to_end as e2e
 
 FOLDER = os.environ.get("SEALPOST_VECTORS") or pathlib.Path(__file__).parents[3] / "docs/evidence/vectors"
@@ -87,9 +89,9 @@ class Client:
     """The server's answers, without a server."""
 
     def __init__(self, **users):
-        self.users, self.sent = users, []
+        self.users, self.sent, self.deadline = users, [], 60
 
-    def device_keys(self, expression, app=None):
+    def device_keys(self, expression, app=None, deadline=None):
         return self.users[expression.partition(":")[2]]
 
     def send(self, notification, **_):
@@ -134,6 +136,65 @@ class Sending(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, words):
                 # The client knows no users, so a request would raise another error.
                 encryption.send(Client(), Notification(payload, to="username:alice"))
+
+    def test_the_requests_for_keys_and_the_post_have_one_deadline(self):
+        device, now, deadlines = Device(), 100.0, []
+
+        class Slow(Client):
+            def device_keys(self, expression, app=None, deadline=None):
+                nonlocal now
+                now += 20
+                deadlines.append(deadline)
+                return super().device_keys(expression)
+
+            def send(self, notification, *, key, deadline):
+                deadlines.append(deadline)
+
+        client, notification = Slow(alice=[UserKeys("alice", "A" * 22, device.text)]), Notification("x", to=["username:alice"] * 2)
+        encryption = encryption_of(e2e.SenderKey.generate())
+        with mock.patch.object(e2e.time, "monotonic", lambda: now):
+            encryption.send(client, notification)
+            encryption.send(client, notification, deadline=50)
+            encryption.encrypted(client, notification, deadline=30)
+            encryption.prepare(client, notification.to, deadline=25)
+        self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 30, 10, 25, 5])
+
+    def test_the_deadline_also_ends_the_requests_for_keys(self):
+        stop = threading.Event()
+        self.addCleanup(stop.set)
+
+        def hanging(request):
+            stop.wait()
+            yield None
+
+        script = test_calls.Script(*[hanging] * 4)
+        self.addCleanup(script.close)
+        encryption, notification = encryption_of(e2e.SenderKey.generate()), Notification("x", to="username:alice")
+        with sealpost.Client(f"http://127.0.0.1:{script.port}", "t") as client:
+            for key, call in [
+                ("k", lambda: encryption.send(client, notification, key="k", deadline=0.05)), (".{36}", lambda: encryption.send(client, notification, deadline=0.05)),
+                ("None", lambda: encryption.encrypted(client, notification, deadline=0.05)), ("None", lambda: encryption.prepare(client, "news", deadline=0.05)),
+            ]:
+                with self.assertRaises(sealpost.Unreachable) as caught:
+                    call()
+                self.assertRegex(str(caught.exception.idempotency_key), f"^{key}$")
+            for expected, call in [
+                ("deadline must be above 0", lambda: encryption.send(client, notification, deadline=0)), ("key must have visible", lambda: encryption.send(client, notification, key="a b")),
+            ]:
+                with self.assertRaisesRegex(ValueError, f"^{expected}"):
+                    call()
+        self.assertLessEqual(len(script.requests), 4)
+
+    def test_a_payload_is_for_the_recipients_at_the_time_of_the_call(self):
+        device, to = Device(), ["username:alice"]
+
+        class Changing(Client):
+            def device_keys(self, expression, app=None, deadline=None):
+                to[0] = "username:bob"  # The caller's list changes while the library waits for the keys.
+                return super().device_keys(expression)
+
+        found = encryption_of(e2e.SenderKey.generate()).encrypted(Changing(alice=[UserKeys("alice", "A" * 22, device.text)]), Notification("x", to=to))
+        self.assertEqual(json.loads(found.body())["To"], ["username:alice"])
 
     def test_contexts_are_reused_and_payloads_differ(self):
         sender, device = e2e.SenderKey.generate(), Device()
@@ -182,7 +243,7 @@ class Sending(unittest.TestCase):
 
     def test_no_thread_sends_before_another_has_reported_its_changes(self):
         order, client = [], Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
-        client.send = lambda notification: order.append("sent")
+        client.send = lambda notification, **_: order.append("sent")
         send = lambda: encryption.send(client, Notification("x", to="username:alice"))
         other = threading.Thread(target=send)
 
@@ -292,7 +353,8 @@ class Sending(unittest.TestCase):
 
     def test_values_of_another_type_are_refused_with_the_expected_one(self):
         sender, device = e2e.SenderKey.generate(), Device()
-        payload = encryption_of(sender).encrypt("x", [e2e.DeviceRecipient("alice", device.key)])
+        encryption = encryption_of(sender)
+        payload = encryption.encrypt("x", [e2e.DeviceRecipient("alice", device.key)])
 
         def opened(text=payload, key=device.key, private=device.agreement, senders=(sender.text,), **options):
             return e2e.open_payload(text, key, private, senders, **options)
@@ -320,12 +382,26 @@ class Sending(unittest.TestCase):
             ("key must be of type str, not DeviceKey", lambda: pins.distrust("alice", device.key)),
             ("user must be of type str, not NoneType", lambda: pins.forget(None)),
             ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
+            ("app must be of type str, not NoneType", lambda: encryption.prepare(Client(), "news", app=None)),
+            ("app must be of type str, not NoneType", lambda: encryption.encrypt("x", [], app=None)),
+            ("maximum_payload must be of type int, not float", lambda: e2e.Encryption(encryption.key, pins, changed=print, maximum_payload=1.5)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, device.text)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, [device.text, None])),
         ]:
             with self.subTest(expected), self.assertRaisesRegex(TypeError, expected):
                 call()
         self.assertEqual(pins.values, {})
+
+    def test_impossible_values_are_refused_before_a_request(self):
+        encryption = encryption_of(e2e.SenderKey.generate())
+        for expected, call in [
+            ("maximum_payload must be above 0", lambda: e2e.Encryption(encryption.key, encryption.pins, changed=print, maximum_payload=0)),
+            ("maximum_payload must be a finite number", lambda: e2e.Encryption(encryption.key, encryption.pins, changed=print, maximum_payload=-1)),
+            ("to: name the recipients", lambda: encryption.send(Client(), Notification("x"))),
+            ("to: name the recipients", lambda: encryption.prepare(Client(), [])),
+        ]:
+            with self.subTest(expected), self.assertRaisesRegex(ValueError, f"^{expected}"):
+                call()
 
     def test_damaged_pins_are_refused(self):
         pins = e2e.Pins()

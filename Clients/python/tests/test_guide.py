@@ -59,12 +59,10 @@ class GuideTests(unittest.TestCase):
             sender = pathlib.Path(folder, "sender.pem")
             for page in ("docs/backends.md", "Clients/python/README.md", "docs/end-to-end.md"):
                 names, output = {}, io.StringIO()
-                if page == "docs/end-to-end.md":
-                    names["account"] = "A" * 22
                 for block in blocks(page):
                     code = block.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace("hook.secret", str(secret))
                     code = code.replace("sender.pem", str(sender)).replace("pins.json", str(pins := pathlib.Path(folder, f"{page.split('/')[1]}.json")))
-                    with mock.patch.dict(os.environ, SEALPOST_TOKEN=token), contextlib.redirect_stdout(output):
+                    with mock.patch.dict(os.environ, SEALPOST_TOKEN=token, DEVICE_TOKEN=token), contextlib.redirect_stdout(output):
                         exec(code, names)
                 for thread in threading.enumerate():
                     if "(prepare)" in thread.name:

@@ -44,12 +44,12 @@ class Server:
     """Answers with the lists of keys that a test puts there, and keeps what was sent."""
 
     def __init__(self):
-        self.users, self.sent = [], []
+        self.users, self.sent, self.deadline = [], [], 60
 
     def lists(self, *keys, name="alice", account=ALICE):
         self.users = [UserKeys(name, account, list(keys))]
 
-    def device_keys(self, expression, app=None):
+    def device_keys(self, expression, app=None, deadline=None):
         return self.users
 
     def send(self, notification, **options):

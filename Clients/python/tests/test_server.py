@@ -172,7 +172,10 @@ class ServerTests(unittest.TestCase):
         for keys, is_accepted in (([key], True), (["gUZkDwJJOvT7xU_jM4jnXcLJN64LdyfMKyr7G3UZmj4"], False)):
             with Client(self.server, user=("alice", api.PASSWORD), signing_keys=keys) as client:
                 if is_accepted:
-                    self.assertEqual(client.counts(client.send(Notification("signed", to=user("carol"))).id).send_at, None)
+                    id = client.send(Notification("signed", to=user("carol"))).id
+                    self.assertEqual(client.counts(id).send_at, None)
+                    for query in (None, {"cursor": 0}):
+                        self.assertIn("Counts", client.call("GET", f"/api/notifications/{id}/deliveries?limit=1", query=query))
                     with self.assertRaises(Refused):
                         client.send(Notification("x", to=user("nobody")))
                 else:

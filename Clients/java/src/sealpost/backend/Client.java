@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Client {
     private static final String NOTIFICATIONS = "/api/notifications";
+    /** The methods of the API. */
+    private static final List<String> METHODS = List.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE");
     /**
      * The maximum number of notifications and of bytes in a batch. The number is the server's
      * limit; the bytes are below the default of {@code notifications.maxBatch}.
@@ -33,7 +36,9 @@ public final class Client {
     private static final int BATCH_BYTES = 4_000_000;
 
     private final Calls calls;
-    private final Duration deadline;
+    /** The end of a call that begins now, as a time of {@code System.nanoTime}. */
+    private final LongSupplier end;
+
     private final int pageSize;
 
     /** Creates a client with the token of a publisher. */
@@ -44,14 +49,14 @@ public final class Client {
     private Client(Builder builder) {
         if (builder.authorization == null) throw new IllegalArgumentException("a client needs a token or a user");
         calls = new Calls(builder, builder.authorization);
-        deadline = builder.deadline;
+        end = endAfter(builder.deadline);
         pageSize = builder.pageSize;
     }
 
-    private Client(Client other, Duration deadline) {
+    private Client(Client other, LongSupplier end) {
         this.calls = other.calls;
         this.pageSize = other.pageSize;
-        this.deadline = deadline;
+        this.end = end;
     }
 
     /**
@@ -64,7 +69,13 @@ public final class Client {
 
     /** The same client with another time limit for each call. */
     public Client within(Duration deadline) {
-        return new Client(this, limited(deadline));
+        return new Client(this, endAfter(limited(deadline)));
+    }
+
+    /** The same client with one time limit, which begins now, for several calls together. */
+    Client forOneCall() {
+        long end = end();
+        return new Client(this, () -> end);
     }
 
     // Sending
@@ -277,6 +288,10 @@ public final class Client {
     public @Nullable Json call(String method, String path, @Nullable Json body) {
         // Another path would become a part of the host's name, and that host would get the token.
         if (!path.startsWith("/")) throw new IllegalArgumentException("a path begins with a slash, such as /api/users");
+        if (!METHODS.contains(method)) throw new IllegalArgumentException("method: " + method + " is not one of " + METHODS);
+        if (body != null && (method.equals("GET") || method.equals("HEAD"))) {
+            throw new IllegalArgumentException("body: a request with " + method + " has no body; add a query to the path");
+        }
         int end = path.indexOf('?') < 0 ? path.length() : path.indexOf('?');
         Request request = new Request(method, path.substring(0, end), path.substring(end));
         byte[] content = body == null ? null : body.bytes();
@@ -302,7 +317,11 @@ public final class Client {
     }
 
     private long end() {
-        return System.nanoTime() + deadline.toNanos();
+        return end.getAsLong();
+    }
+
+    private static LongSupplier endAfter(Duration deadline) {
+        return () -> System.nanoTime() + deadline.toNanos();
     }
 
     private static Duration limited(Duration limit) {
@@ -320,7 +339,7 @@ public final class Client {
      * Throws for a text that a header field cannot contain. The error does not print the text,
      * which may be a token.
      */
-    private static String visible(String name, @Nullable String text) {
+    static String visible(String name, @Nullable String text) {
         if (text == null || text.isEmpty() || !text.chars().allMatch(letter -> letter > ' ' && letter <= '~')) {
             throw new IllegalArgumentException(name + " must have visible ASCII characters without spaces, and at least one");
         }

@@ -106,6 +106,7 @@ public final class Encryption {
         this.key = Objects.requireNonNull(key, "key");
         this.pins = Objects.requireNonNull(pins, "pins");
         this.changed = Objects.requireNonNull(changed, "changed");
+        if (maximumPayload < 1) throw new IllegalArgumentException("maximumPayload: give a number of bytes above 0");
         this.maximumPayload = maximumPayload;
     }
 
@@ -122,10 +123,16 @@ public final class Encryption {
      * store the {@link Notification#payload() payload} of {@link #encrypted}, and send that with
      * {@link Client#send(Notification, String)} and the key. If you use each key for one
      * notification only, you can also treat the refusal as success: an earlier call with the key
-     * was stored.
+     * was stored. The client's deadline is for the requests of the keys and the post together.
      */
     public Sent send(Client client, Notification notification, String key) {
-        return client.send(encrypted(client, notification), key);
+        Client.visible("key", key);
+        Client limited = client.forOneCall();
+        try {
+            return limited.send(encrypted(limited, notification), key);
+        } catch (SealpostException error) {
+            throw error.withKey(key);
+        }
     }
 
     /**
@@ -162,10 +169,14 @@ public final class Encryption {
     }
 
     private List<DeviceRecipient> recipients(Client client, Collection<String> to, String app) {
+        if (to.isEmpty()) {
+            throw new IllegalArgumentException("to: name the recipients, since a payload is encrypted for their devices");
+        }
         List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
+        Client limited = client.forOneCall();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
-        for (String expression : to) lists.put(expression, client.deviceKeys(expression, app));
+        for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
         synchronized (lock) {
             try {
                 lists.forEach((expression, users) -> check(expression, users, recipients, changes));

@@ -80,6 +80,22 @@ final class CallTests {
         }
     }
 
+    public static void aMethodOrABodyThatNoRequestCanHaveIsRefused() throws Exception {
+        try (Script script = new Script()) {
+            Client client = script.client();
+            for (String method : List.of("TRACE", "CONNECT", "get", "GET ")) {
+                fails(IllegalArgumentException.class, () -> client.call(method, "/api/users", null));
+            }
+            for (String method : List.of("GET", "HEAD")) {
+                fails(IllegalArgumentException.class, () -> client.call(method, "/api/users", Json.object()));
+            }
+            for (String path : List.of("/a b", "/x\r\nA: b")) {
+                fails(IllegalArgumentException.class, () -> client.call("GET", path, null));
+            }
+            equal(script.requests.size(), 0);
+        }
+    }
+
     private static Set<String> distinct(Script script, String name) {
         return script.requests.stream().map(request -> request.fields.get(name)).collect(Collectors.toSet());
     }

@@ -14,6 +14,7 @@ import java.security.Signature;
 import java.security.interfaces.ECPrivateKey;
 import java.security.spec.ECParameterSpec;
 import java.security.spec.ECPrivateKeySpec;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -226,6 +227,48 @@ final class EndToEndTests {
                 fails(IllegalArgumentException.class, () -> encryption.send(script.client(), notification));
             }
             equal(script.requests.size(), 0);
+        }
+    }
+
+    public static void impossibleArgumentsAreRefusedBeforeARequest() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        Notification notification = Notification.of("x");
+        for (int maximum : List.of(0, -1)) {
+            fails(IllegalArgumentException.class, () -> new Encryption(SENDER, new Pins(), changes -> {}, maximum));
+        }
+        try (Script script = new Script()) {
+            Client client = script.client();
+            fails(IllegalArgumentException.class, () -> encryption.send(client, notification));
+            fails(IllegalArgumentException.class, () -> encryption.prepare(client, List.of(), "default"));
+            fails(IllegalArgumentException.class, () -> encryption.send(client, notification.to("news"), "a b"));
+            equal(script.requests.size(), 0);
+        }
+    }
+
+    public static void theRequestsForKeysAndThePostHaveOneDeadline() throws Exception {
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Script.Step keys = keys("alice", device(ACCOUNT, 1000));
+        try (Script script = new Script(keys, Script.Seen::sent)) {
+            // The report ends after the deadline, so the post has no time.
+            Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {
+                long end = System.nanoTime() + 300_000_000;
+                while (System.nanoTime() < end) Thread.onSpinWait();
+            });
+            Client client = script.builder().deadline(Duration.ofMillis(300)).build();
+            equal(fails(Unreachable.class, () -> encryption.send(client, notification, "k")).idempotencyKey(), "k");
+        }
+    }
+
+    public static void theDeadlineAlsoEndsTheRequestsForKeys() throws Exception {
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        Script.Step hanging = request -> new Script.Reply(new byte[0], new byte[0], false);
+        try (Script script = new Script(hanging, hanging, hanging)) {
+            Client client = script.builder().deadline(Duration.ofMillis(50)).build();
+            equal(fails(Unreachable.class, () -> encryption.send(client, notification, "k")).idempotencyKey(), "k");
+            equal(fails(Unreachable.class, () -> encryption.send(client, notification)).idempotencyKey().length(), 36);
+            equal(fails(Unreachable.class, () -> encryption.encrypted(client, notification)).idempotencyKey(), null);
+            that(script.requests.size() <= 3, "each call has one request");
         }
     }
 
