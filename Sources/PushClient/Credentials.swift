@@ -15,6 +15,8 @@ extension PushClient {
             case unasked(String)
             case whenChallenged(String)
             case provided(TokenProvider)
+            /// Nobody is signed in.
+            case missing
         }
 
         let kind: Kind
@@ -27,6 +29,7 @@ extension PushClient {
             case .unasked(let text): Self.session(of: text)
             case .whenChallenged: ""
             case .provided(let provider): provider.last.map { Self.session(of: "Bearer \($0)") }
+            case .missing: nil
             }
         }
 
@@ -105,9 +108,10 @@ extension PushClient {
         }
 
         /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls of the
-        /// server throw ``PushClientError/signedOut``, and send nothing.
+        /// server throw ``PushClientError/signedOut``, and send nothing; so does the ``Outbox``,
+        /// and stores nothing.
         public static func none(account: String) -> Credentials {
-            .tokens(account: account) { _ in throw PushClientError.signedOut }
+            Credentials(kind: .missing, account: "user:\(account)")
         }
 
         private static func session(of authorization: String) -> String {

@@ -60,6 +60,34 @@ import Testing
         #expect(self.server.requests == ["POST /api/enrolment"])
     }
 
+    /// If the outbox stored the tasks of nobody, the next account would send them.
+    @Test func theOutboxTakesNoTasksOfNobody() async throws {
+        let store = PushClient.Store.memory
+        func nobody() -> PushClient {
+            PushClient(
+                server: self.server.url,
+                credentials: .none(account: "shared"),
+                options: self.server.options,
+                store: store
+            )
+        }
+        func expectRefusals(by outbox: Outbox) async {
+            await #expect(throws: PushClientError.signedOut) { try await outbox.send("by nobody") }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7) }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7, false) }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.dismiss(7) }
+        }
+        await expectRefusals(by: nobody().outbox)
+        let first = self.server.client(account: "shared", store: store)
+        try await first.outbox.send("by the first")
+        try await first.signOut()
+        await expectRefusals(by: first.outbox)
+        await expectRefusals(by: nobody().outbox)
+        let next = self.server.client(account: "shared", store: store)
+        #expect(try await next.outbox.count == 0)
+        #expect(try await next.sync().value.notifications.isEmpty)
+    }
+
     /// The request with the code has no token. The client does not send it twice, because a code
     /// works only once.
     @Test func aCodeIsSentOnce() async throws {
