@@ -44,6 +44,22 @@ import Testing
         #expect(self.server.requests.isEmpty)
     }
 
+    @Test(arguments: [false, true]) func aDeviceWithoutAnAccountSendsNothing(isAfterSignOut: Bool) async throws {
+        let options = self.server.options
+        let nobody = PushClient(server: self.server.url, credentials: .none(account: "alice"), options: options)
+        let client = isAfterSignOut ? self.server.client() : nobody
+        if isAfterSignOut {
+            try await client.register(platform: "apns", handle: "a")
+            try await client.signOut()
+        }
+        let count = self.server.requests.count
+        await #expect(throws: PushClientError.signedOut) { try await client.joinTopic("news") }
+        await #expect(throws: PushClientError.signedOut) { try await client.leaveTopic("news") }
+        await #expect(throws: PushClientError.signedOut) { try await client.testPush() }
+        await #expect(throws: PushClientError.signedOut) { try await client.confirmHandle("1") }
+        #expect(self.server.requests.count == count)
+    }
+
     /// Calls that need an account send nothing without credentials.
     @Test func aCodeSignsInWithoutCredentials() async throws {
         let options = self.server.options
