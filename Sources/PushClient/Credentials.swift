@@ -74,6 +74,10 @@ extension PushClient {
         /// Without the id, the client trusts the first answer that names an account, and before
         /// this answer it accepts signatures that cover no account. A proxy that has an account at
         /// the server can exploit both: it can make the client accept answers for that account.
+        ///
+        /// If the store has another account's data under the same name, a client with an `id`
+        /// drops them when it is created. The other account's clients then throw
+        /// ``PushClientError/signedOut``.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(
