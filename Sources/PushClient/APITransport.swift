@@ -78,6 +78,7 @@ final class APITransport: Sendable {
     private func answer(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
         let answer: Answer
         switch self.credentials.kind {
+        case .missing: throw PushClientError.signedOut
         case .provided(let provider): answer = try await self.answer(provider, ask)
         case .unasked(let authorization): answer = try await ask(authorization).answer
         case .whenChallenged(let authorization):

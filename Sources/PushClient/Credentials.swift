@@ -15,6 +15,8 @@ extension PushClient {
             case unasked(String)
             case whenChallenged(String)
             case provided(TokenProvider)
+            /// Nobody is signed in.
+            case missing
         }
 
         let kind: Kind
@@ -27,6 +29,7 @@ extension PushClient {
             case .unasked(let text): Self.session(of: text)
             case .whenChallenged: ""
             case .provided(let provider): provider.last.map { Self.session(of: "Bearer \($0)") }
+            case .missing: nil
             }
         }
 
@@ -71,6 +74,10 @@ extension PushClient {
         /// Without the id, the client trusts the first answer that names an account, and before
         /// this answer it accepts signatures that cover no account. A proxy that has an account at
         /// the server can exploit both: it can make the client accept answers for that account.
+        ///
+        /// If the store has another account's data under the same name, a client with an `id`
+        /// drops them when it is created. The other account's clients then throw
+        /// ``PushClientError/signedOut``.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(
@@ -105,9 +112,10 @@ extension PushClient {
         }
 
         /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls of the
-        /// server throw ``PushClientError/signedOut``, and send nothing.
+        /// server throw ``PushClientError/signedOut``, and send nothing; so does the ``Outbox``,
+        /// and stores nothing.
         public static func none(account: String) -> Credentials {
-            .tokens(account: account) { _ in throw PushClientError.signedOut }
+            Credentials(kind: .missing, account: "user:\(account)")
         }
 
         private static func session(of authorization: String) -> String {

@@ -11,6 +11,7 @@ final class OwnAccount: Sendable {
     init(_ account: Account?, known: String?) {
         self.account = account
         self.known = Locked(known)
+        if let known { account?.bind(to: known) }
     }
 
     /// The identifier; `nil` if it is not known yet.
@@ -36,17 +37,12 @@ final class OwnAccount: Sendable {
         return self.remember((stored ?? nil) ?? id) == id
     }
 
-    /// Remembers the account identifier from a sign-in. Drops the data of a deleted account with
-    /// the same name and another identifier.
+    /// Remembers the account identifier from a sign-in. Drops the data of another account with the
+    /// same name.
     func begin(as id: String) throws {
         self.known.withLock { $0 = id }
         guard let account else { return }
-        try PushClientError.storing {
-            try account.change { draft in
-                if draft.index.account.map({ $0 != id }) == true { draft.dropAll() }
-                draft.index.account = id
-            }
-        }
+        try PushClientError.storing { try account.begin(as: id) }
     }
 
     private func remember(_ id: String) -> String {

@@ -154,7 +154,8 @@ extension PushClient {
     }
 
     private func ownDevice() throws -> String {
-        guard let id = self.registrationID else { throw PushClientError.notRegistered }
-        return id
+        if let id = self.registrationID { return id }
+        try self.checkSignedIn()
+        throw PushClientError.notRegistered
     }
 }

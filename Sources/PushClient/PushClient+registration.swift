@@ -50,7 +50,7 @@ extension PushClient {
         tags: [String],
         isSandbox: Bool
     ) async throws -> String {
-        if self.records.isEnded { throw PushClientError.signedOut }
+        try self.checkSignedIn()
         var members: [JSONValue.Member] = [
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),

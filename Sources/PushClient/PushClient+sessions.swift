@@ -6,8 +6,9 @@ extension PushClient {
     ///
     /// From then on, all clients with this store and account name accept only answers for the
     /// session's account id. If an administrator has deleted the account and created it again, the
-    /// client drops everything that it has stored for the old account. Throws a `forbidden`
-    /// problem if the client's credentials are a token already. Throws the interference
+    /// client drops everything that it has stored for the old account, whose other clients then
+    /// throw ``PushClientError/signedOut``. Throws a `forbidden` problem if the client's
+    /// credentials are a token already. Throws the interference
     /// ``Interference/Kind/wrongAccount`` if the session in the answer belongs to another user.
     public func signIn() async throws -> Session {
         var request = APIRequest("POST", Paths.sessions, isRepeatable: false)

@@ -80,4 +80,11 @@ public struct PushClient: Sendable {
         self.isDeviceShared = options.isDeviceShared
         self.deadline = options.deadline
     }
+
+    /// Throws `PushClientError.signedOut` without credentials, and after a sign-out of the
+    /// account.
+    func checkSignedIn() throws {
+        if case .missing = self.credentials.kind { throw PushClientError.signedOut }
+        if self.records.isEnded { throw PushClientError.signedOut }
+    }
 }

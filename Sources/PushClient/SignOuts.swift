@@ -131,6 +131,7 @@ extension SignOutOrder {
     init(_ server: String, _ credentials: PushClient.Credentials, registration: String?, account: String?) {
         let (authorization, isWhenChallenged): (String, Bool) =
             switch credentials.kind {
+            case .missing: ("", false)
             // If the app has just started, there is no token yet; the client asks the app for a
             // token after the local sign-out.
             case .provided(let provider): (provider.last.map { "Bearer \($0)" } ?? "", false)

@@ -44,6 +44,22 @@ import Testing
         #expect(self.server.requests.isEmpty)
     }
 
+    @Test(arguments: [false, true]) func aDeviceWithoutAnAccountSendsNothing(isAfterSignOut: Bool) async throws {
+        let options = self.server.options
+        let nobody = PushClient(server: self.server.url, credentials: .none(account: "alice"), options: options)
+        let client = isAfterSignOut ? self.server.client() : nobody
+        if isAfterSignOut {
+            try await client.register(platform: "apns", handle: "a")
+            try await client.signOut()
+        }
+        let count = self.server.requests.count
+        await #expect(throws: PushClientError.signedOut) { try await client.joinTopic("news") }
+        await #expect(throws: PushClientError.signedOut) { try await client.leaveTopic("news") }
+        await #expect(throws: PushClientError.signedOut) { try await client.testPush() }
+        await #expect(throws: PushClientError.signedOut) { try await client.confirmHandle("1") }
+        #expect(self.server.requests.count == count)
+    }
+
     /// Calls that need an account send nothing without credentials.
     @Test func aCodeSignsInWithoutCredentials() async throws {
         let options = self.server.options
@@ -58,6 +74,34 @@ import Testing
             try await client.registerIfNeeded(platform: "apns", handle: "a")
         }
         #expect(self.server.requests == ["POST /api/enrolment"])
+    }
+
+    /// If the outbox stored the tasks of nobody, the next account would send them.
+    @Test func theOutboxTakesNoTasksOfNobody() async throws {
+        let store = PushClient.Store.memory
+        func nobody() -> PushClient {
+            PushClient(
+                server: self.server.url,
+                credentials: .none(account: "shared"),
+                options: self.server.options,
+                store: store
+            )
+        }
+        func expectRefusals(by outbox: Outbox) async {
+            await #expect(throws: PushClientError.signedOut) { try await outbox.send("by nobody") }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7) }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7, false) }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.dismiss(7) }
+        }
+        await expectRefusals(by: nobody().outbox)
+        let first = self.server.client(account: "shared", store: store)
+        try await first.outbox.send("by the first")
+        try await first.signOut()
+        await expectRefusals(by: first.outbox)
+        await expectRefusals(by: nobody().outbox)
+        let next = self.server.client(account: "shared", store: store)
+        #expect(try await next.outbox.count == 0)
+        #expect(try await next.sync().value.notifications.isEmpty)
     }
 
     /// The request with the code has no token. The client does not send it twice, because a code

@@ -175,7 +175,34 @@ import Testing
         }
         #expect(trouble.isEmpty)
         try await client.signOut()
-        #expect(try await events.next() == nil)
+        await #expect(throws: PushClientError.signedOut) { try await events.next() }
+    }
+
+    /// If one of the sequences waited for its interval, the test would exceed its time limit.
+    @Test func aSignOutEndsWaitingSequences() async throws {
+        let client = self.streaming
+        let (events, bell) = AsyncStream.makeStream(of: PushEvent.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for try await event in client.events(silence: .seconds(3600)) { bell.yield(event) } }
+            group.addTask { for try await _ in client.updates(every: .seconds(3600)) {} }
+            for await _ in events { break }
+            try await client.signOut()
+            for _ in 0..<2 {
+                let result = await group.nextResult()
+                #expect(throws: PushClientError.signedOut) { try result?.get() }
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func sequencesNeedAnAccount(isAfterSignOut: Bool) async throws {
+        let options = self.server.options
+        let nobody = PushClient(server: self.server.url, credentials: .none(account: "alice"), options: options)
+        let client = isAfterSignOut ? self.server.client() : nobody
+        if isAfterSignOut { try await client.signOut() }
+        let count = self.server.requests.count
+        await #expect(throws: PushClientError.signedOut) { for try await _ in client.events() {} }
+        await #expect(throws: PushClientError.signedOut) { for try await _ in client.updates() {} }
+        #expect(self.server.requests.count == count)
     }
 
     @Test(arguments: [

@@ -116,7 +116,7 @@ import Testing
             try await other.dismiss(1)
             #expect(try await updates.next()?.deleted == [1])
             try await other.signOut()
-            #expect(try await updates.next() == nil)
+            await #expect(throws: PushClientError.signedOut) { try await updates.next() }
         }
     }
 
@@ -125,20 +125,29 @@ import Testing
     @Test func recreatedStoreReportsEverything() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))
-        func account() -> Account { Account(FolderStore(place, key: key), name: "a", proof: .echoed) }
-        let app = InboxKeeper(account())
-        for id in 1...9 {
-            try app.account.change { [cached = CachedItem(try Self.item(Int64(id)), date: .now)] in $0.put(cached) }
+        let server = try #require(URL(string: "https://push.example"))
+        func client() -> PushClient {
+            PushClient(
+                server: server,
+                credentials: .token("t"),
+                options: .init(testing: []),
+                store: .folder(place, key: key)
+            )
         }
-        var updates = InboxUpdates(inbox: app, interval: .milliseconds(10)).makeAsyncIterator()
+        let app = client()
+        for id in 1...9 {
+            let cached = CachedItem(try Self.item(Int64(id)), date: .now)
+            try app.records.account.change { $0.put(cached) }
+        }
+        var updates = app.updates(every: .milliseconds(10)).makeAsyncIterator()
         try FileManager.default.removeItem(at: place)
         let cached = CachedItem(try Self.item(11), date: .now)
-        try account().change { $0.put(cached) }
+        try client().records.account.change { $0.put(cached) }
         let changes = try #require(try await updates.next())
         #expect(changes.isEverything && changes.arrived == [11])
         // Afterwards, the app gets later changes one by one again.
         let next = CachedItem(try Self.item(12), date: .now)
-        try account().change { $0.put(next) }
+        try client().records.account.change { $0.put(next) }
         let others = try #require(try await updates.next())
         #expect(!others.isEverything && others.arrived == [12])
     }

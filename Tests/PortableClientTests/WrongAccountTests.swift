@@ -27,7 +27,7 @@ import Testing
                 switch (request.method, request.path) {
                 case ("POST", "/api/register"): (200, #""id-1""#)
                 case ("PUT", _), ("DELETE", _): (204, "")
-                case ("POST", Paths.sessions): (201, Self.session(account, name))
+                case ("POST", Paths.sessions), ("POST", Paths.enrolment): (201, Self.session(account, name))
                 case ("GET", Paths.currentSession): (200, Self.session(account, name))
                 case ("GET", Paths.notifications):
                     (200, Samples.list([Samples.item(account == Self.other ? 9 : 7)], cursor: "c"))
@@ -146,6 +146,49 @@ import Testing
             #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
             #expect(try await next.sync().value.notifications.map(\.id) == [7])
+        }
+    }
+
+    /// Nobody has signed the former account out, and another person signs in under the same name.
+    @Test(arguments: [false, true], [false, true])
+    func theNextAccountInheritsNothing(isSignIn: Bool, isOffline: Bool) async throws {
+        let folder = try ScratchFolder()
+        let key = SymmetricKey(size: .bits256)
+        @Sendable func client(_ peer: ProtocolPeer, _ credentials: PushClient.Credentials) -> PushClient {
+            let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: key)
+            return peer.client(credentials, options: Self.options, store: store)
+        }
+        try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
+            let credentials = PushClient.Credentials.token("t", account: "shared", id: Self.other)
+            let former = [client(peer, credentials), client(peer, credentials)]
+            if !isOffline {
+                try await former[0].register(platform: "apns", handle: "a")
+                #expect(try await former[0].sync().value.notifications.map(\.id) == [9])
+            }
+            try await former[0].outbox.send("by the former account")
+            peer.play(Self.script(PeerAnswer.account))
+            var token = PushClient.Credentials.token("u", account: "shared", id: PeerAnswer.account)
+            if isSignIn {
+                let session = try await client(peer, .none(account: "shared")).signInWithCode("code")
+                token = .token(session.token, account: "shared")
+            }
+            let next = client(peer, token)
+            #expect(try await next.outbox.count == 0)
+            #expect(try await next.cachedInbox().notifications.isEmpty)
+            #expect(next.registrationID == nil)
+            #expect(try await next.sync().value.notifications.map(\.id) == [7])
+            let count = peer.requests.count
+            for client in former {
+                await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
+                await #expect(throws: PushClientError.signedOut) { try await client.cachedNotification(7) }
+                await #expect(throws: PushClientError.signedOut) { try await client.changes(for: "search") }
+                await #expect(throws: PushClientError.signedOut) { try await client.sync() }
+                await #expect(throws: PushClientError.signedOut) { try await client.outbox.send("late") }
+                #expect(await client.cachedBadge() == nil)
+                try await client.signOut()
+            }
+            #expect(peer.requests.count == count)
+            #expect(try await next.cachedInbox().notifications.map(\.id) == [7])
         }
     }
 

@@ -245,7 +245,7 @@ import Testing
             var events = client.events().makeAsyncIterator()
             for _ in 0..<2 { _ = try await events.next() }
             try await client.signOut()
-            #expect(try await events.next() == nil)
+            await #expect(throws: PushClientError.signedOut) { try await events.next() }
         }
     }
 

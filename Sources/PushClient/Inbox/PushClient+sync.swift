@@ -92,7 +92,8 @@ extension PushClient {
     }
 
     /// The changes from now on, including those by the app's extensions, until the task is
-    /// cancelled or the account is signed out.
+    /// cancelled. The sequence throws ``PushClientError/signedOut`` if nobody is signed in, and
+    /// when the account is signed out.
     ///
     /// Changes by this client arrive immediately. For changes by another process, the client lists
     /// one folder after each interval, and opens no file. It does not use file-system events: they
@@ -105,6 +106,6 @@ extension PushClient {
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }
     /// ```
     public func updates(every interval: Duration = .seconds(1)) -> InboxUpdates {
-        InboxUpdates(inbox: self.inbox, interval: interval)
+        InboxUpdates(client: self, interval: interval)
     }
 }

@@ -35,15 +35,15 @@ public struct Outbox: Sendable {
     /// Marks a notification as read or unread.
     ///
     /// When the call returns, the task is stored. The call throws ``PushClientError/outboxFull``
-    /// if 200 tasks or 4 MiB wait, and ``PushClientError/storage(_:)`` if the task cannot be
-    /// written.
+    /// if 200 tasks or 4 MiB wait, ``PushClientError/storage(_:)`` if the task cannot be written,
+    /// and ``PushClientError/signedOut`` if nobody is signed in.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
-        try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
+        try await self.add(OutboxTask(isRead ? .read : .unread, id: id))
     }
 
     /// Dismisses a notification on all of the user's devices.
     public func dismiss(_ id: Int64) async throws {
-        try await self.client.inbox.enqueue(OutboxTask(.dismiss, id: id))
+        try await self.add(OutboxTask(.dismiss, id: id))
     }
 
     /// Sends a text to the caller's own devices; returns the task's key, which also identifies its
@@ -56,7 +56,7 @@ public struct Outbox: Sendable {
     public func send(_ payload: JSONValue) async throws -> UUID {
         let bytes = Data(payload.bytes)
         let task = OutboxTask(.send, bytes: bytes.count)
-        try await self.client.inbox.enqueue(task, payload: bytes)
+        try await self.add(task, payload: bytes)
         return task.key
     }
 
@@ -70,6 +70,12 @@ public struct Outbox: Sendable {
     /// Removes a failed task from ``failures``. Call this after the app has told the user.
     public func discard(_ failure: Failure) async throws {
         try await self.client.inbox.discard(failure)
+    }
+
+    private func add(_ task: OutboxTask, payload: Data? = nil) async throws {
+        // The next account would send a task that was stored while nobody was signed in.
+        try self.client.checkSignedIn()
+        try await self.client.inbox.enqueue(task, payload: payload)
     }
 }
 

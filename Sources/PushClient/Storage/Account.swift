@@ -26,6 +26,8 @@ final class Account: Sendable {
         /// The number of the sign-in that this client belongs to; `nil` until the index could be
         /// read.
         var epoch: UInt32?
+        /// The account id that this client's app knows; `nil` if the app knows none.
+        var owner: String?
         /// The latest commit seen so far.
         var seen: Int64 = 0
         /// The changes in memory while the files cannot be written.
@@ -126,7 +128,7 @@ final class Account: Sendable {
             guard stored.epoch &+ 1 == epoch else { throw PushClientError.signedOut }
             return Snapshot(commit: commit, index: stored.restarted(self.proof, after: commit))
         }
-        guard stored.epoch == epoch else { throw PushClientError.signedOut }
+        guard stored.epoch == epoch, self.isOwn(stored) else { throw PushClientError.signedOut }
         let index = stored.proof == self.proof ? stored : stored.withoutEntries(self.proof, after: commit)
         return Snapshot(commit: commit, index: index)
     }
@@ -181,6 +183,11 @@ final class Account: Sendable {
         return nil
     }
 
+    private func isOwn(_ stored: AccountIndex) -> Bool {
+        let owner = self.state.withLock { $0.owner }
+        return owner == nil || stored.account == nil || stored.account == owner
+    }
+
     // MARK: - Changes
 
     /// Applies a change to the latest state and retries until it is committed; commits nothing if
@@ -225,6 +232,30 @@ final class Account: Sendable {
         self.dropOverlay()
     }
 
+    /// Binds this client to the account that its app knows. If the store has another account's
+    /// data, this client begins the next sign-in.
+    func bind(to id: String) {
+        // If the sign-in cannot be stored, this client's calls throw `signedOut`.
+        if let stored = try? self.read().index.account, stored != id { try? self.begin(as: id) }
+        self.state.withLock { $0.owner = id }
+    }
+
+    /// Begins a session of an account. Drops the data of another account with this name, and signs
+    /// its other clients out.
+    func begin(as id: String) throws {
+        self.state.withLock { $0.owner = nil }
+        defer { self.state.withLock { $0.owner = id } }
+        let epoch = try self.change { draft in
+            if draft.index.account.map({ $0 != id }) == true {
+                draft.dropAll()
+                draft.index.epoch &+= 1
+            }
+            draft.index.account = id
+            return draft.index.epoch
+        }
+        self.state.withLock { $0.epoch = epoch }
+    }
+
     /// The number of the sign-in that this client belongs to.
     var epoch: UInt32 { self.state.withLock { $0.epoch ?? 0 } }
 
@@ -261,6 +292,7 @@ final class Account: Sendable {
             }
             let result = change(&draft)
             if draft.index == snapshot.index { return result }
+            if !draft.index.isEnded { draft.index.account = draft.index.account ?? self.state.withLock { $0.owner } }
             draft.finish(self.limits)
             if try self.commit(draft, basedOn: snapshot, store) { return result }
         }

@@ -8,11 +8,12 @@ extension PushClient {
     /// sequence throws. For a stream on such a device, use a second client with another store.
     ///
     /// When the stream ends or the network fails, the client opens it again after growing delays
-    /// up to a minute. The new stream continues after the last event. The sequence ends when the
-    /// account is signed out. The sequence throws when the task is cancelled, and for permanent
-    /// refusals by the server, such as ``PushClientError/unauthorized(_:)``. A stream is not
-    /// signed. It contains only ids, and the client fetches and checks each notification as
-    /// ``notification(_:)`` does.
+    /// up to a minute. The new stream continues after the last event. The sequence throws
+    /// ``PushClientError/signedOut`` if nobody is signed in, and as soon as this client signs out.
+    /// After a sign-out by another process it may take as long as `silence`. It also throws when
+    /// the task is cancelled, and for permanent refusals by the server, such as
+    /// ``PushClientError/unauthorized(_:)``. A stream is not signed. It contains only ids, and the
+    /// client fetches and checks each notification as ``notification(_:)`` does.
     ///
     /// `silence` must be longer than the server's `stream.heartbeat`, which is 15 seconds unless
     /// the server's operator has configured another interval.

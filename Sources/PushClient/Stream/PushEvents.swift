@@ -25,14 +25,13 @@ public struct PushEvents: AsyncSequence, Sendable {
             self.retry = events.client.options.streamRetry
         }
 
-        /// Returns the next event; `nil` after the account was signed out. Throws
-        /// `CancellationError`, and permanent refusals by the server.
+        /// Returns the next event, never `nil`. Throws ``PushClientError/signedOut`` if nobody is
+        /// signed in, `CancellationError`, and permanent refusals by the server.
         public mutating func next() async throws -> PushEvent? {
             do {
                 while true { if let event = try await self.step() { return event } }
             } catch {
                 self.connection = nil
-                if error as? PushClientError == .signedOut { return nil }
                 throw error
             }
         }
@@ -48,11 +47,12 @@ extension PushEvents.Iterator {
     /// Waits for the next signal of the stream. Returns `nil` if the signal is no event for the
     /// app.
     private mutating func step() async throws -> PushEvent? {
-        // Throws if the account was signed out, because such an account has no stream.
-        _ = try await self.client.inbox.read()
+        try self.client.checkSignedIn()
+        let silence = self.events.silence
         do {
             guard let channel = self.connection?.channel else { return try await self.connect() }
-            guard let signal = try await channel.next(within: self.events.silence) else { return self.disconnect(nil) }
+            let signal = try await self.untilSignOut { try await channel.next(within: silence) }
+            guard let signal else { return self.disconnect(nil) }
             (self.failures, self.retry) = (0, channel.retry ?? self.retry)
             guard case .event(let event) = signal else { return nil }
             let fetched = try await self.fetch(event.id)
@@ -66,16 +66,39 @@ extension PushEvents.Iterator {
     }
 
     private mutating func connect() async throws -> PushEvent {
-        if let pause { try await Task.sleep(for: pause) }
+        if let pause { try await self.untilSignOut { try await Task.sleep(for: pause) } }
         self.pause = nil
         let device = try await self.device()
+        let (client, last) = (self.client, self.last)
         do {
-            self.connection = EventConnection(try await self.client.api.open(device, after: self.last))
+            self.connection = try await self.untilSignOut {
+                EventConnection(try await client.api.open(device, after: last))
+            }
             return .connected
         } catch PushClientError.problem(let problem) where problem.status == 404 && self.isOwnDevice {
             // The server has ended the registration: the next attempt registers the device again.
             self.client.records.registration = nil
             return self.disconnect(PushClientError.problem(problem))
+        }
+    }
+
+    /// Waits for `result`; throws `PushClientError.signedOut` as soon as this client is signed
+    /// out.
+    private func untilSignOut<Result: Sendable>(
+        _ result: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let (inbox, interval) = (self.client.inbox, self.events.silence)
+        return try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask(operation: result)
+            group.addTask {
+                while true {
+                    let commit = try await inbox.read().commit
+                    try await inbox.waitForChange(after: commit, atMost: interval)
+                }
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
         }
     }
 
