@@ -462,7 +462,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   // payloads of only one page.
   reads.length = 0;
   const other = await clientOf(t, server, {store, deadline: 60});
-  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 5]]);
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 6]]);
   // A change by another client lets a client decrypt one pack again.
   const {decrypt} = crypto.subtle;
   let decrypted = 0;
@@ -1658,6 +1658,48 @@ test('without an account a call ends with signedOut and without a request, and t
     assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
   }
   assert.deepEqual(server.requests, []);
+});
+
+test("a client whose session has ended sees nothing of the next account's, and changes nothing of it", async t => {
+  const fake = browser(t), server = new FakeServer(), store = new MemoryStore();
+  for (const token of ['spt_bob', 'spt_second']) server.tokens.add(token);
+  const endToEnd = {senders: [SenderKey.generate().text]};
+  const open = (options = {}) => clientOf(t, server, {store, endToEnd, ...options}), old = await open({isIn: false}), noticed = await open(), unaware = await open();
+  server.post("alice's");
+  await noticed.sync();
+  const {mark} = await unaware.changes(), changes = noticed.updates();
+  // One client has learned of the sign-out, and two others have not.
+  const next = changes.next();
+  await unaware.cachedInbox();
+  const bob = await open();
+  await bob.signOut();
+  await next;
+  const idle = await open({isIn: false});
+  await bob.useToken('spt_bob', {account: 'bob'});
+  await bob.register();
+  const id = server.post("bob's");
+  await bob.sync();
+  assert.deepEqual([noticed.account, unaware.account], [null, 'alice']);
+  for (const push of [old, noticed, unaware, idle]) {
+    assert.equal(await push.isCurrent(), false);
+    const {notifications, count, unreadCount, syncedAt} = await push.cachedInbox();
+    assert.deepEqual([notifications, count, unreadCount, syncedAt], [[], 0, 0, null]);
+    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID(), await push.registerIfNeeded()], [0, null, null, null]);
+    for (const since of [null, mark]) {
+      const {arrived, deleted, hasMore} = await push.changes(since);
+      assert.deepEqual([arrived, deleted, hasMore], [[], [], false]);
+    }
+    server.requests.length = 0;
+    assert.equal(await push.signOut(), false);
+    for (const [name, ...given] of [
+      ['sync'], ['notification', id], ['preview', id], ['markRead', id], ['dismiss', id], ['send', 'text'], ['outbox'], ['discard', 'a key'], ['register'],
+      ['unregister'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a device'], ['joinTopic', 'news'], ['testPush'],
+    ]) await assert.rejects(push[name](...given), {code: 'signedOut'}, name);
+    await assert.rejects(push.events().next(), {code: 'signedOut'});
+    assert.deepEqual([push.account, server.requests, fake.ended], [null, [], false]);
+  }
+  assert.deepEqual([bob.account, ids((await bob.sync()).notifications), await bob.outbox(), server.tokens.has('spt_bob')], ['bob', [1, id], [], true]);
+  await changes.return();
 });
 
 test('http is for this machine, and without pinned keys', async () => {
