@@ -2033,7 +2033,7 @@ export class PushClient {
   }
 
   #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
+  #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -2395,19 +2395,28 @@ export class PushClient {
    * session. Looks for that, too, when the browser has suspended this page and resumes it.
    */
   #listen(ring = () => {}) {
-    const channel = new BroadcastChannel(this.#channelName), hear = isEnded => {
+    let channel;
+    const hear = isEnded => {
       if (isEnded) {
         this.account = null;
         this.#endEvents();
       }
       ring();
     };
-    channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
-    // Browsers drop the messages to a page in the back/forward cache. The next call has a failure
-    // of this one, too.
-    const check = () => this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
-    const ignore = onSuspension(() => {}, check);
-    return {close: () => { ignore(); channel.close(); }};
+    const open = () => {
+      channel = new BroadcastChannel(this.#channelName);
+      channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
+    };
+    // Browsers evict a page with an open channel from the back/forward cache at the next message.
+    const suspend = () => channel.close(), resume = () => {
+      suspend();
+      open();
+      // The next call has a failure of this one, too.
+      this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
+    };
+    open();
+    const ignore = onSuspension(suspend, resume);
+    return {close: () => { ignore(); suspend(); }};
   }
 
   // MARK: Stored state
@@ -3873,13 +3882,14 @@ export class PushClient {
 
   #announce() {
     if (typeof BroadcastChannel === 'undefined') return;
-    this.#channel ??= new BroadcastChannel(this.#channelName);
-    this.#channel.postMessage({ended: this.#ended});
+    // Browsers evict a page with an open channel from the back/forward cache at the next message.
+    const channel = new BroadcastChannel(this.#channelName);
+    channel.postMessage({ended: this.#ended});
+    channel.close();
   }
 
   /** Closes the database; calls fail from then on. */
   close() {
-    this.#channel?.close();
     this.#store.close();
   }
 
