@@ -3033,9 +3033,18 @@ export class PushClient {
     return this.#devices(await this.#listed(this.#api.deadline()));
   }
 
-  /** Ends another device of the account, such as a lost phone. */
+  /**
+   * Ends a device of the account, such as a lost phone. After the end of this device, calls that
+   * need its registration throw `notRegistered` until it is registered again.
+   */
   async endDevice(id) {
+    if (typeof id !== 'string' || id === '') throw new TypeError('The id of a device must be a text.');
     await this.#call('DELETE', `/api/register/${escape(id)}`);
+    await this.#change(async draft => {
+      const stored = await draft.read('registration');
+      // The date makes the next `registerIfNeeded` register again.
+      if (stored?.id === id) draft.write('registration', {...stored, id: null, date: 0});
+    });
   }
 
   /**
@@ -3341,7 +3350,7 @@ export class PushClient {
     const stored = await this.#read(name);
     if (!stored) return;
     try {
-      await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
+      if (stored.id !== null) await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
     } catch (error) {
       if (!isGone(error)) throw error;
     }

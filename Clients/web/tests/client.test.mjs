@@ -1317,6 +1317,25 @@ test('a new session registers the device again, and nothing else does', async t 
   }
 });
 
+test('after the end of this device, calls that need it throw notRegistered, until it registers again', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server), [first, other] = [await push.register(), 'another device'];
+  server.devices.add(other);
+  await push.endDevice(other);
+  assert.equal(await push.registrationID(), first);
+  await push.endDevice((await push.devices()).find(({isThisDevice}) => isThisDevice).id);
+  server.requests.length = 0;
+  for (const [name, ...given] of [['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush']]) {
+    await assert.rejects(push[name](...given), {code: 'notRegistered', advice: 'app'}, name);
+  }
+  assert.deepEqual([await push.registrationID(), server.requests], [null, []]);
+  const second = await push.registerIfNeeded();
+  assert.deepEqual([[...server.devices], await push.registrationID()], [[other, second], second]);
+  await push.endDevice(second);
+  await push.unregister();
+  assert.deepEqual([await push.registerIfNeeded(), [...server.devices]], [null, [other]]);
+});
+
 test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses or is silent says what to do', async t => {
   const fake = browser(t), push = await clientOf(t, new FakeServer());
   let asked = 0;
