@@ -1194,7 +1194,12 @@ test('a tab that is suspended as it gets the lock loses it to the next one', asy
 test('a page that comes back from a suspension learns of a sign-out, without a message', {timeout: 10_000}, async t => {
   const page = globalThis.document = new EventTarget(), {BroadcastChannel} = globalThis;
   // Browsers drop the messages to a page in the back/forward cache.
-  globalThis.BroadcastChannel = class { postMessage() {} close() {} };
+  const channels = new Set();
+  globalThis.BroadcastChannel = class {
+    constructor() { channels.add(this); }
+    postMessage() {}
+    close() { channels.delete(this); }
+  };
   t.after(() => {
     delete globalThis.document;
     Object.assign(globalThis, {BroadcastChannel});
@@ -1202,11 +1207,15 @@ test('a page that comes back from a suspension learns of a sign-out, without a m
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
   const updates = push.updates(), next = updates.next();
   await push.changes();
+  assert.equal(channels.size, 1);
+  // A browser evicts a page with an open channel from the cache at the next message.
+  page.dispatchEvent(new Event('freeze'));
   await other.signOut();
-  assert.equal(push.account, 'alice');
-  page.dispatchEvent(new Event('resume'));
-  assert.deepEqual([(await next).value.isEverything, push.account], [true, null]);
+  assert.deepEqual([push.account, channels.size], ['alice', 0]);
+  for (let count = 0; count < 2; count += 1) page.dispatchEvent(new Event('resume'));
+  assert.deepEqual([(await next).value.isEverything, push.account, channels.size], [true, null, 1]);
   await updates.return();
+  assert.equal(channels.size, 0);
 });
 
 test('a tab that is suspended with the lock loses it', async t => {
