@@ -1928,6 +1928,9 @@ const OPTIONS = {
 /** The kind of each option of `reopen`: the page's stored settings have the others. */
 export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || !SHARED.includes(name)));
 
+/** The channel on which a worker tells pages why it does not start. */
+export const WORKER_CHANNEL = 'sealpost-worker';
+
 /**
  * The options that are not undefined. Throws a `TypeError` for an option that does not exist, which
  * would have no effect, and for a value that is not of the option's kind.
@@ -3141,23 +3144,46 @@ export class PushClient {
   }
 
   async #startWorker(deadline) {
-    const {worker, scope, name} = this.#settings;
+    const {worker, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
+    const channel = new BroadcastChannel(WORKER_CHANNEL), refused = new Promise((_, fail) => {
+      channel.onmessage = ({data}) => {
+        if (data.worker === url.href) fail(new TypeError(`The worker ${url.pathname} does not start: ${data.message}`));
+      };
+    });
+    try {
+      await this.#installWorker(url, deadline, refused);
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** Installs the worker. Throws the reason of `refused`, by which the worker refuses its options. */
+  async #installWorker(url, deadline, refused) {
+    const {scope} = this.#settings;
+    refused.catch(() => {});
     let registered;
     try {
       registered = await within(deadline, navigator.serviceWorker.register(workerURL(url), {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
     } catch (cause) {
       if (cause instanceof PushClientError) throw cause;
       if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
-      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist, and the browser must support workers that are modules.`, {cause});
+      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist and run without an error, and the browser must support workers that are modules.`, {cause});
     }
     // Without this check, `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
-    await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
+    const {installing} = registered, discarded = new Promise((_, fail) => {
+      installing?.addEventListener('statechange', () => {
+        if (installing.state !== 'redundant') return;
+        // The message with the reason may come after this event.
+        setTimeout(fail, 500, new PushClientError('unavailable', `The worker ${url.pathname} did not start: look at the browser's console.`));
+      });
+    });
+    await within(deadline, Promise.race([navigator.serviceWorker.ready, refused, discarded]), 'The worker has not started in time.');
   }
 
   /** The server's key of Web Push, which signs its pushes. */

@@ -1345,6 +1345,28 @@ test('after the end of this device, calls that need it throw notRegistered, unti
   assert.deepEqual([await push.registerIfNeeded(), [...server.devices]], [null, [other]]);
 });
 
+test('a worker that refuses its options, or does not start, ends the call at once with the reason', async t => {
+  browser(t);
+  const push = await clientOf(t, new FakeServer(), {deadline: 60}), {serviceWorker} = navigator, installing = Object.assign(new EventTarget(), {state: 'redundant'});
+  globalThis.registration = undefined;
+  serviceWorker.ready = new Promise(() => {});
+  const say = data => {
+    const channel = new BroadcastChannel('sealpost-worker');
+    channel.postMessage(data);
+    channel.close();
+  };
+  serviceWorker.register = async url => {
+    for (const worker of ['https://push.example/other.js', String(url)]) say({worker, message: `no option of ${worker}`});
+    return {scope: 'https://push.example/', installing};
+  };
+  for (const name of ['startWorker', 'register']) await assert.rejects(push[name](), {name: 'TypeError', message: /no option of .*sealpost-worker\.js$/}, name);
+  serviceWorker.register = async () => {
+    setImmediate(() => installing.dispatchEvent(new Event('statechange')));
+    return {scope: 'https://push.example/', installing};
+  };
+  await assert.rejects(push.startWorker(), {code: 'unavailable', message: /console/});
+});
+
 test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses or is silent says what to do', async t => {
   const fake = browser(t), push = await clientOf(t, new FakeServer());
   let asked = 0;
