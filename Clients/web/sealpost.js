@@ -1901,14 +1901,18 @@ const LOCAL = 1 / 8;
 const KINDS = {
   'a text': value => typeof value === 'string',
   'a text or null': value => value === null || typeof value === 'string',
+  'a name or null': value => value === null || (typeof value === 'string' && value !== ''),
   'a function or null': value => value === null || typeof value === 'function',
   'a URL, a function or null': value => value === null || ['string', 'function'].includes(typeof value),
   'true or false': value => typeof value === 'boolean',
   // A timer replaces delays beyond its range by none; `events` waits for four times its `silence`.
   'a number of seconds above 0': value => Number.isFinite(value) && value > 0 && value < 2 ** 29 / 1000,
   'a number from 0': value => typeof value === 'number' && value >= 0,
-  'a number from 1': value => typeof value === 'number' && value >= 1,
+  'a whole number from 1': value => Number.isSafeInteger(value) && value >= 1,
+  'a whole number from 0 or Infinity': value => value === Infinity || (Number.isSafeInteger(value) && value >= 0),
+  'a whole number from 1 or Infinity': value => value === Infinity || KINDS['a whole number from 1'](value),
   'a list of texts': value => Array.isArray(value) && value.every(KINDS['a text']),
+  'a list of public keys': value => Array.isArray(value) && value.length > 0 && value.every(key => KINDS['a text'](key) && bytesOfURL(key)?.length === 65),
   'an object or null': value => typeof value === 'object',
   'a time or null': value => value === null || !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
   'an AbortSignal': value => value instanceof AbortSignal,
@@ -1917,8 +1921,8 @@ const KINDS = {
 
 /** The kind of each option of `open`. `addressOf` and `pinnedKeys` check the first two. */
 const OPTIONS = {
-  server: 'anything', signatures: 'anything', app: 'a text or null', token: 'a URL, a function or null', name: 'a text',
-  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a number from 1', limit: 'a number from 1',
+  server: 'anything', signatures: 'anything', app: 'a name or null', token: 'a URL, a function or null', name: 'a text',
+  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a whole number from 1 or Infinity', limit: 'a whole number from 1',
   title: 'a text or null', icon: 'a text or null', page: 'a text or null', placeholder: 'a text', worker: 'a text', scope: 'a text',
   isDeviceShared: 'true or false', endToEnd: 'an object or null',
   observe: 'a function or null', headers: 'a function or null', verifier: 'a function or null',
@@ -1942,7 +1946,11 @@ export function checkedOptions(options, kinds = OPTIONS) {
     if (!Object.hasOwn(kinds, name)) throw new TypeError(`There is no option \`${printable(name)}\`.`);
     if (!KINDS[kinds[name]](value)) throw new TypeError(`The option \`${name}\` must be ${kinds[name]}.`);
   }
-  if (kinds === OPTIONS && options.endToEnd) checkedOptions(options.endToEnd, {senders: 'a list of texts', isRequired: 'true or false'});
+  if (kinds === OPTIONS && options.endToEnd) {
+    const {senders} = checkedOptions(options.endToEnd, {senders: 'a list of public keys', isRequired: 'true or false'});
+    if (!senders) throw new TypeError('The option `senders` is missing.');
+  }
+  if (kinds === OPTIONS && Array.isArray(options.signatures?.keys)) checkedOptions(options.signatures, {keys: 'anything'});
   return Object.fromEntries(given);
 }
 
@@ -2433,7 +2441,7 @@ export class PushClient {
    * current; null if never.
    */
   async cachedInbox(options = {}) {
-    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a number from 0', before: 'an object or null'});
+    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity', before: 'an object or null'});
     return this.#inboxOf({limit, before, isFresh: false});
   }
 
@@ -2505,7 +2513,7 @@ export class PushClient {
    * changes and a mark after them, and `hasMore` is true.
    */
   async changes(mark = null, options = {}) {
-    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 1'});
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a whole number from 1 or Infinity'});
     let head, entries, rows;
     // All values must come from one revision of the store: with a newer mark, the caller would
     // lose changes.
@@ -2564,7 +2572,7 @@ export class PushClient {
    * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
   async sync(options = {}) {
-    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 0'});
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity'});
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     // The device's clock was perhaps wrong when the client found a payload expired. A list without
     // a cursor has the payload again.
@@ -2772,6 +2780,7 @@ export class PushClient {
    */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
+    checkedOptions({isRead}, {isRead: 'true or false'});
     let names;
     await this.#change(async draft => {
       names = [];

@@ -1679,8 +1679,11 @@ test('options that do not exist, and impossible values, are refused before they 
     deadline: [0, -1, NaN, Infinity, 1e9, '30', null].flatMap(deadline => [() => open({deadline}), () => PushClient.reopen('', {store, deadline})]),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
-    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [], isrequired: true}})], senders: [() => open({endToEnd: {senders: 'key'}})],
-    limit: [() => push.sync({limit: '5'}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
+    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
+    senders: ['key', [], ['x'], [7], undefined].map(senders => () => open({endToEnd: {senders}})), app: [() => open({app: ''})],
+    tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
+    isRead: [() => push.markRead([1], 'yes'), () => push.markRead(1, null)], device: [() => push.endDevice(), () => push.endDevice('')],
+    limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
     mark: [() => push.updates({mark: 7}).next()], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
     tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
     account: [() => push.useToken('spt_first', {id: 'an id'})], id: [() => push.useToken('spt_first', {account: 'alice', id: 7})],
@@ -2262,7 +2265,7 @@ test('a client without end-to-end encryption shows no encrypted text', async t =
 
 test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}}), id = await push.register();
   const [{fingerprint}] = await push.deviceKeys();
   server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
   assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
@@ -2270,7 +2273,7 @@ test('a device shows the fingerprint of its own key, whatever the server lists',
 
 test('the server gets the keys of a device again when it lacks them', async t => {
   browser(t);
-  const server = new FakeServer(), store = new MemoryStore(), endToEnd = {senders: []}, push = await clientOf(t, server, {store, endToEnd});
+  const server = new FakeServer(), store = new MemoryStore(), endToEnd = {senders: [SenderKey.generate().text]}, push = await clientOf(t, server, {store, endToEnd});
   const first = await push.register(), {text} = await store.get('device');
   // Each call is that of the next start of the page.
   const start = async () => {
@@ -2295,7 +2298,7 @@ test('the server gets the keys of a device again when it lacks them', async t =>
 
 test('other keys of this device are reported until the app sets its own', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}});
   await assert.rejects(push.setDeviceKey(), {code: 'notRegistered'});
   const id = await push.register(), own = server.deviceKeys.get(id), other = (await DeviceKeys.make(ALICE)).key.text;
   server.deviceKeys.set(id, other);
@@ -2306,7 +2309,7 @@ test('other keys of this device are reported until the app sets its own', async 
 });
 
 test('a page with an event stream alone is this device, and sets its own keys after others', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), one = server.post('one');
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}}), one = server.post('one');
   server.after = (response, {path}) => path !== '/api/stream' ? response
     : streamed(response, `id: ${one}\ndata: {"secureId":"${one}"}\n\n`);
   const first = async () => { for await (const {item} of push.events()) return item.payload; };
@@ -2367,7 +2370,7 @@ test('a second device is approved by the first, and signing out removes the keys
 
 test('with end-to-end encryption the server learns of a sign-out, and of a sign-in as another user', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}});
   await push.register();
   assert.deepEqual([await push.signOut(), server.tokens.size, server.devices.size], [true, 0, 0]);
   for (const token of ['spt_alice', 'spt_bob']) server.tokens.add(token);
