@@ -254,7 +254,8 @@ export class PushClient {
   changePassword(current: string, next: string): Promise<void>;
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
-   * confirmed both. False, without an effect, if another account has signed in since in another tab.
+   * confirmed both. False, without an effect, if another account has signed in since, in another
+   * tab.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */

@@ -3169,7 +3169,7 @@ export class PushClient {
     }
   }
 
-  /** Installs the worker. Throws the reason of `refused`, by which the worker refuses its options. */
+  /** Installs the worker. `refused` fails with the worker's reason if it refuses its options. */
   async #installWorker(url, deadline, refused) {
     const {scope} = this.#settings;
     refused.catch(() => {});
