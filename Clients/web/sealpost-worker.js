@@ -11,7 +11,7 @@
  * ```
  */
 
-import {OWN_OPTIONS, PushClient, checkedOptions, pushedHint, pushedID} from './sealpost.js';
+import {OWN_OPTIONS, PushClient, WORKER_CHANNEL, checkedOptions, pushedHint, pushedID} from './sealpost.js';
 
 /**
  * Options of `PushClient.open` for this worker's clients. They are for values that a page cannot
@@ -183,8 +183,17 @@ async function open({id, name, page}) {
 
 self.addEventListener('install', event => {
   // With a wrong option each push would show the placeholder. The browser keeps the worker before
-  // this one.
-  event.waitUntil((async () => checkedOptions(options, OWN_OPTIONS))());
+  // this one, and hides the error from the page.
+  event.waitUntil((async () => {
+    try {
+      checkedOptions(options, OWN_OPTIONS);
+    } catch (error) {
+      const channel = new BroadcastChannel(WORKER_CHANNEL);
+      channel.postMessage({worker: location.href, message: error.message});
+      channel.close();
+      throw error;
+    }
+  })());
 });
 
 self.addEventListener('push', event => {

@@ -254,7 +254,8 @@ export class PushClient {
   changePassword(current: string, next: string): Promise<void>;
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
-   * confirmed both.
+   * confirmed both. False, without an effect, if another account has signed in since, in another
+   * tab.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */
@@ -330,7 +331,7 @@ export class PushClient {
   approveDevice(id: string, fingerprint: string): Promise<void>;
   /** Gives this device's keys to the server again, after `keyReplaced`. */
   setDeviceKey(): Promise<void>;
-  /** Ends another device of the account. */
+  /** Ends a device of the account; this one can register again. */
   endDevice(id: string): Promise<void>;
   /** Adds this device to a topic; throws `notRegistered` before `register`. */
   joinTopic(topic: string): Promise<void>;

@@ -1272,6 +1272,40 @@ export class MemoryStore {
 }
 
 /**
+ * The rows of one session in a store. After the session's end they are missing, since the rows may
+ * then belong to another account: the head is read in the same transaction as a row, or after a
+ * list. `isOwn` says whether a head is that of the session.
+ */
+class SessionRows {
+  #store; #isOwn;
+
+  constructor(store, isOwn) {
+    this.#store = store;
+    this.#isOwn = isOwn;
+  }
+
+  async head() {
+    const head = await this.#store.head();
+    return this.#isOwn(head) ? head : NEW_HEAD;
+  }
+
+  async get(name) {
+    const [row, head] = await Promise.all([this.#store.get(name), this.#store.head()]);
+    return this.#isOwn(head) ? row : undefined;
+  }
+
+  async getAll(names) {
+    const [head, ...rows] = await this.#store.getAll(['head', ...names]);
+    return this.#isOwn(head ?? NEW_HEAD) ? rows : [];
+  }
+
+  async list(prefix) {
+    const rows = await this.#store.list(prefix);
+    return this.#isOwn(await this.#store.head()) ? rows : new Map();
+  }
+}
+
+/**
  * Encrypts a value, given as JSON, together with the name of its row, so that no row can replace
  * another row.
  */
@@ -1867,14 +1901,18 @@ const LOCAL = 1 / 8;
 const KINDS = {
   'a text': value => typeof value === 'string',
   'a text or null': value => value === null || typeof value === 'string',
+  'a name or null': value => value === null || (typeof value === 'string' && value !== ''),
   'a function or null': value => value === null || typeof value === 'function',
   'a URL, a function or null': value => value === null || ['string', 'function'].includes(typeof value),
   'true or false': value => typeof value === 'boolean',
   // A timer replaces delays beyond its range by none; `events` waits for four times its `silence`.
   'a number of seconds above 0': value => Number.isFinite(value) && value > 0 && value < 2 ** 29 / 1000,
   'a number from 0': value => typeof value === 'number' && value >= 0,
-  'a number from 1': value => typeof value === 'number' && value >= 1,
+  'a whole number from 1': value => Number.isSafeInteger(value) && value >= 1,
+  'a whole number from 0 or Infinity': value => value === Infinity || (Number.isSafeInteger(value) && value >= 0),
+  'a whole number from 1 or Infinity': value => value === Infinity || KINDS['a whole number from 1'](value),
   'a list of texts': value => Array.isArray(value) && value.every(KINDS['a text']),
+  'a list of public keys': value => Array.isArray(value) && value.length > 0 && value.every(key => KINDS['a text'](key) && bytesOfURL(key)?.length === 65),
   'an object or null': value => typeof value === 'object',
   'a time or null': value => value === null || !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
   'an AbortSignal': value => value instanceof AbortSignal,
@@ -1883,8 +1921,8 @@ const KINDS = {
 
 /** The kind of each option of `open`. `addressOf` and `pinnedKeys` check the first two. */
 const OPTIONS = {
-  server: 'anything', signatures: 'anything', app: 'a text or null', token: 'a URL, a function or null', name: 'a text',
-  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a number from 1', limit: 'a number from 1',
+  server: 'anything', signatures: 'anything', app: 'a name or null', token: 'a URL, a function or null', name: 'a text',
+  deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a whole number from 1 or Infinity', limit: 'a whole number from 1',
   title: 'a text or null', icon: 'a text or null', page: 'a text or null', placeholder: 'a text', worker: 'a text', scope: 'a text',
   isDeviceShared: 'true or false', endToEnd: 'an object or null',
   observe: 'a function or null', headers: 'a function or null', verifier: 'a function or null',
@@ -1893,6 +1931,9 @@ const OPTIONS = {
 
 /** The kind of each option of `reopen`: the page's stored settings have the others. */
 export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || !SHARED.includes(name)));
+
+/** The channel on which a worker tells pages why it does not start. */
+export const WORKER_CHANNEL = 'sealpost-worker';
 
 /**
  * The options that are not undefined. Throws a `TypeError` for an option that does not exist, which
@@ -1905,7 +1946,11 @@ export function checkedOptions(options, kinds = OPTIONS) {
     if (!Object.hasOwn(kinds, name)) throw new TypeError(`There is no option \`${printable(name)}\`.`);
     if (!KINDS[kinds[name]](value)) throw new TypeError(`The option \`${name}\` must be ${kinds[name]}.`);
   }
-  if (kinds === OPTIONS && options.endToEnd) checkedOptions(options.endToEnd, {senders: 'a list of texts', isRequired: 'true or false'});
+  if (kinds === OPTIONS && options.endToEnd) {
+    const {senders} = checkedOptions(options.endToEnd, {senders: 'a list of public keys', isRequired: 'true or false'});
+    if (!senders) throw new TypeError('The option `senders` is missing.');
+  }
+  if (kinds === OPTIONS && Array.isArray(options.signatures?.keys)) checkedOptions(options.signatures, {keys: 'anything'});
   return Object.fromEntries(given);
 }
 
@@ -1998,13 +2043,14 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  #channel = null; #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
+  #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
+  #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
   constructor(settings, store) {
     this.#settings = settings;
     this.#store = store;
+    this.#own = new SessionRows(store, head => this.#isInSession(head));
     this.#channelName = `sealpost ${settings.name}`;
     /**
      * The name of the signed-in account, or null. After a sign-out in another tab it is null at
@@ -2018,7 +2064,12 @@ export class PushClient {
   /** Whether the account is still the one that this client was opened for. */
   async isCurrent() {
     const [head, settings] = await Promise.all([this.#store.head(), this.#store.get('settings')]);
-    return head.epoch === this.#epoch && SHARED.every(name => JSON.stringify(settings[name]) === JSON.stringify(this.#settings[name]));
+    return head.epoch === this.#epoch && settings?.account === this.account && SHARED.every(name => JSON.stringify(settings[name]) === JSON.stringify(this.#settings[name]));
+  }
+
+  /** Whether a head of the store is that of this client's session; false without an account. */
+  #isInSession(head) {
+    return this.account !== null && head.epoch === this.#epoch;
   }
 
   async #begin() {
@@ -2161,7 +2212,8 @@ export class PushClient {
    * retries at the next start of the page and with each event of the worker. If the token can no
    * longer end a device, the account's next sign-in in this browser ends it.
    *
-   * Throws `storage` only if the browser cannot delete the stored state.
+   * Does nothing, and returns false, if another account has signed in here since. Throws `storage`
+   * only if the browser cannot delete the stored state.
    */
   async signOut() {
     const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
@@ -2170,12 +2222,16 @@ export class PushClient {
     // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
     // sent the same requests first, this client would get other answers.
     const turn = this.#inTurn(async () => (await isReady)(), deadline);
-    const {ending, isStored} = await this.#endHere().catch(error => {
+    const {ending, isStored, isOther} = await this.#endHere().catch(error => {
       send(() => false);
       throw error;
     });
     this.account = null;
     this.#payloads.clear();
+    if (isOther) {
+      send(() => false);
+      return false;
+    }
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
@@ -2195,14 +2251,17 @@ export class PushClient {
 
   /**
    * Ends the account on this device. Returns the sign-out order for the server, which is null if
-   * there is neither a device nor a token, and whether the order is stored.
+   * there is neither a device nor a token, and whether the order is stored. Changes nothing if
+   * another session has begun here (`isOther`).
    */
   async #endHere() {
-    let ending = null, draft = null, isAbandoned = false;
+    let ending = null, draft = null, isAbandoned = false, isOther = false;
     const end = async made => {
       // If this change was abandoned because it took too long, it must not end a later session.
       if (isAbandoned) throw new PushClientError('storage', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
+      isOther = settings.account !== null && !this.#isInSession(made.head);
+      if (isOther) return;
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
       draft = made;
@@ -2210,7 +2269,7 @@ export class PushClient {
     const limited = promise => within(this.#api.deadline(LOCAL), promise, 'The browser has not answered in time.');
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
-      return {ending, isStored: true};
+      return {ending, isStored: true, isOther};
     } catch (error) {
       if (!(error instanceof PushClientError)) throw error;
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
@@ -2245,7 +2304,7 @@ export class PushClient {
   async #sendSignOuts({account = null, renew, deadline = this.#api.deadline()} = {}) {
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
-      const ending = await this.#read(name);
+      const ending = await this.#read(name, this.#store);
       try {
         const {isConfirmed, left} = ending
           ? await this.#sendEnding(ending, deadline, ending.account === account ? renew : undefined) : {isConfirmed: false, left: null};
@@ -2347,19 +2406,28 @@ export class PushClient {
    * session. Looks for that, too, when the browser has suspended this page and resumes it.
    */
   #listen(ring = () => {}) {
-    const channel = new BroadcastChannel(this.#channelName), hear = isEnded => {
+    let channel;
+    const hear = isEnded => {
       if (isEnded) {
         this.account = null;
         this.#endEvents();
       }
       ring();
     };
-    channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
-    // Browsers drop the messages to a page in the back/forward cache. The next call has a failure
-    // of this one, too.
-    const check = () => this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
-    const ignore = onSuspension(() => {}, check);
-    return {close: () => { ignore(); channel.close(); }};
+    const open = () => {
+      channel = new BroadcastChannel(this.#channelName);
+      channel.onmessage = ({data: {ended}}) => hear(ended === this.#epoch);
+    };
+    // Browsers evict a page with an open channel from the back/forward cache at the next message.
+    const suspend = () => channel.close(), resume = () => {
+      suspend();
+      open();
+      // The next call has a failure of this one, too.
+      this.#store.head().then(({epoch}) => hear(epoch !== this.#epoch && this.account !== null), ring);
+    };
+    open();
+    const ignore = onSuspension(suspend, resume);
+    return {close: () => { ignore(); suspend(); }};
   }
 
   // MARK: Stored state
@@ -2373,7 +2441,7 @@ export class PushClient {
    * current; null if never.
    */
   async cachedInbox(options = {}) {
-    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a number from 0', before: 'an object or null'});
+    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity', before: 'an object or null'});
     return this.#inboxOf({limit, before, isFresh: false});
   }
 
@@ -2417,7 +2485,7 @@ export class PushClient {
       if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
     }
     const boxes = [...new Set(missing.map(boxOf))];
-    const [key, ...rows] = boxes.length > 0 ? await this.#store.getAll(['key', ...boxes]) : [];
+    const [key, ...rows] = boxes.length > 0 ? await this.#own.getAll(['key', ...boxes]) : [];
     const values = new Map(await Promise.all(boxes.map(async (box, index) => [box, await unseal(key, box, rows[index])])));
     for (const entry of missing) {
       const payload = payloadIn(entry, values.get(boxOf(entry)));
@@ -2445,14 +2513,14 @@ export class PushClient {
    * changes and a mark after them, and `hasMore` is true.
    */
   async changes(mark = null, options = {}) {
-    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 1'});
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a whole number from 1 or Infinity'});
     let head, entries, rows;
     // All values must come from one revision of the store: with a newer mark, the caller would
     // lose changes.
     do {
-      head = await this.#store.head();
-      [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
-    } while ((await this.#store.head()).revision !== head.revision);
+      head = await this.#own.head();
+      [entries, rows] = [await this.#entries(), await this.#own.list('gone/')];
+    } while ((await this.#own.head()).revision !== head.revision);
     const [epoch, number] = (mark ?? '').split('/');
     const isEverything = epoch !== head.epoch || !(Number(number) >= head.floor);
     const since = isEverything ? 0 : Number(number);
@@ -2504,7 +2572,7 @@ export class PushClient {
    * the inbox was never current, the call throws instead; `cachedInbox` has the pages that arrived.
    */
   async sync(options = {}) {
-    const {limit = PAGE} = checkedOptions(options, {limit: 'a number from 0'});
+    const {limit = PAGE} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity'});
     const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     // The device's clock was perhaps wrong when the client found a payload expired. A list without
     // a cursor has the payload again.
@@ -2540,7 +2608,7 @@ export class PushClient {
    * encrypted boxes, and the number of the last change of the stored inbox before the request.
    */
   async #requestPage(cursor, deadline) {
-    const before = (await this.#store.head()).change;
+    const before = (await this.#own.head()).change;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
@@ -2551,7 +2619,7 @@ export class PushClient {
     let page = answer.status === 304 ? null : readPage(answer);
     // Payloads that are encrypted end to end are opened before they are stored.
     if (page && !this.#settings.endToEnd) page = await this.#opened(page);
-    const key = page && !this.#settings.endToEnd && await this.#store.get('key');
+    const key = page && !this.#settings.endToEnd && await this.#own.get('key');
     const boxes = key ? boxesOf(page).map(box => ({...box, row: sealBox(key, box)})) : null;
     return {before, answer, read: page, boxes};
   }
@@ -2629,7 +2697,7 @@ export class PushClient {
    * call `confirmTaken`.
    */
   async notification(id) {
-    const before = (await this.#store.head()).change, cached = await this.#cachedItem(id);
+    const before = (await this.#own.head()).change, cached = await this.#cachedItem(id);
     try {
       const query = await this.#ownKey();
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {query, condition: cached?.item.hasPayload ? cached.tag : null});
@@ -2660,7 +2728,7 @@ export class PushClient {
     const query = [['ids', String(checked(id))]];
     if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
-    const before = (await this.#store.head()).change;
+    const before = (await this.#own.head()).change;
     const page = await this.#opened(readPage(await this.#call('GET', '/api/notifications', {query}), {ids: [id]}));
     const [found] = page.items;
     if (!found) {
@@ -2712,6 +2780,7 @@ export class PushClient {
    */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
+    checkedOptions({isRead}, {isRead: 'true or false'});
     let names;
     await this.#change(async draft => {
       names = [];
@@ -2777,7 +2846,8 @@ export class PushClient {
    * client does not retry a task with a `failure`: tell the user, then `discard` it.
    */
   async outbox() {
-    const rows = [...(await this.#store.list('outbox/')).keys()];
+    await this.#checkAccount();
+    const rows = [...(await this.#own.list('outbox/')).keys()];
     return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
   }
 
@@ -2831,7 +2901,7 @@ export class PushClient {
    */
   async #drain(deadline) {
     const drain = async () => {
-      for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
+      for (const name of [...(await this.#own.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
         if (call && !call.failure) await this.#deliver(name, call, deadline);
       }
@@ -2975,9 +3045,18 @@ export class PushClient {
     return this.#devices(await this.#listed(this.#api.deadline()));
   }
 
-  /** Ends another device of the account, such as a lost phone. */
+  /**
+   * Ends a device of the account, such as a lost phone. After the end of this device, calls that
+   * need its registration throw `notRegistered` until it is registered again.
+   */
   async endDevice(id) {
+    if (typeof id !== 'string' || id === '') throw new TypeError('The id of a device must be a text.');
     await this.#call('DELETE', `/api/register/${escape(id)}`);
+    await this.#change(async draft => {
+      const stored = await draft.read('registration');
+      // The date makes the next `registerIfNeeded` register again.
+      if (stored?.id === id) draft.write('registration', {...stored, id: null, date: 0});
+    });
   }
 
   /**
@@ -3060,6 +3139,7 @@ export class PushClient {
 
   /** Ends this device's registration and its subscription. A second call does nothing. */
   async unregister() {
+    await this.#checkAccount();
     await this.#unsubscribe();
     await this.#endRegistration('registration', this.#api.deadline());
   }
@@ -3073,23 +3153,46 @@ export class PushClient {
   }
 
   async #startWorker(deadline) {
-    const {worker, scope, name} = this.#settings;
+    const {worker, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
+    const channel = new BroadcastChannel(WORKER_CHANNEL), refused = new Promise((_, fail) => {
+      channel.onmessage = ({data}) => {
+        if (data.worker === url.href) fail(new TypeError(`The worker ${url.pathname} does not start: ${data.message}`));
+      };
+    });
+    try {
+      await this.#installWorker(url, deadline, refused);
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** Installs the worker. `refused` fails with the worker's reason if it refuses its options. */
+  async #installWorker(url, deadline, refused) {
+    const {scope} = this.#settings;
+    refused.catch(() => {});
     let registered;
     try {
       registered = await within(deadline, navigator.serviceWorker.register(workerURL(url), {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
     } catch (cause) {
       if (cause instanceof PushClientError) throw cause;
       if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
-      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist, and the browser must support workers that are modules.`, {cause});
+      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist and run without an error, and the browser must support workers that are modules.`, {cause});
     }
     // Without this check, `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
-    await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
+    const {installing} = registered, discarded = new Promise((_, fail) => {
+      installing?.addEventListener('statechange', () => {
+        if (installing.state !== 'redundant') return;
+        // The message with the reason may come after this event.
+        setTimeout(fail, 500, new PushClientError('unavailable', `The worker ${url.pathname} did not start: look at the browser's console.`));
+      });
+    });
+    await within(deadline, Promise.race([navigator.serviceWorker.ready, refused, discarded]), 'The worker has not started in time.');
   }
 
   /** The server's key of Web Push, which signs its pushes. */
@@ -3215,7 +3318,7 @@ export class PushClient {
 
   /** This device's keys; null if it has none. */
   async #deviceKeys() {
-    const stored = this.#settings.endToEnd && await this.#store.get('device');
+    const stored = this.#settings.endToEnd && await this.#own.get('device');
     return stored ? DeviceKeys.from(stored) : null;
   }
 
@@ -3232,7 +3335,7 @@ export class PushClient {
   async #giveKeys(id, deadline, list = null) {
     const account = await this.#identity();
     if (!this.#settings.endToEnd || account === null) return;
-    const made = await this.#store.get('device') ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
+    const made = await this.#own.get('device') ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
     // The keys are stored first: a sender may encrypt for them as soon as the server has them.
     // Another tab may have created keys meanwhile.
     await this.#change(async draft => { if (!await draft.row('device')) draft.writeClear('device', made); });
@@ -3282,7 +3385,7 @@ export class PushClient {
     const stored = await this.#read(name);
     if (!stored) return;
     try {
-      await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
+      if (stored.id !== null) await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
     } catch (error) {
       if (!isGone(error)) throw error;
     }
@@ -3451,7 +3554,8 @@ export class PushClient {
     try {
       // This tab may take over before it hears from the tab with the lock. It then yields what came
       // since now. The lock's state is known once the browser has answered a later question.
-      began = (await this.#store.head()).change;
+      await this.#checkAccount();
+      began = (await this.#own.head()).change;
       await globalThis.navigator?.locks?.query();
       if (!isReading) change ??= began;
       for (;;) {
@@ -3462,7 +3566,7 @@ export class PushClient {
           try {
             // This tab has got no messages while it was suspended.
             if (since !== undefined) {
-              const {change: number} = await this.#store.head(), missed = await this.#changedSince(since);
+              const {change: number} = await this.#own.head(), missed = await this.#changedSince(since);
               [change, resumed] = [Math.max(change, number), number];
               const missing = missed.map(entry => ({id: entry.item.id})).filter(({id}) => !found.some(other => other.id === id));
               found.splice(0, 1, ...missing);
@@ -3523,7 +3627,7 @@ export class PushClient {
           mayMiss = true;
           const event = id === undefined || synced.delete(id) ? {} : {id, item: await this.#arrived(id)};
           mayMiss = false;
-          yield {...event, change: (await this.#store.head()).change};
+          yield {...event, change: (await this.#own.head()).change};
           pause = 0;
           isTriedAgain = false;
         }
@@ -3683,8 +3787,7 @@ export class PushClient {
 
   /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
   async #checkAccount() {
-    const {epoch} = await this.#store.head();
-    if (this.account !== null && epoch === this.#epoch) return;
+    if (this.#isInSession(await this.#store.head())) return;
     this.account = null;
     throw new PushClientError('signedOut', 'Nobody is signed in.');
   }
@@ -3742,8 +3845,8 @@ export class PushClient {
     return this.#settings.now?.() ?? Date.now();
   }
 
-  async #read(name) {
-    const [key, row] = await Promise.all([this.#store.get('key'), this.#store.get(name)]);
+  async #read(name, rows = this.#own) {
+    const [key, row] = await Promise.all([rows.get('key'), rows.get(name)]);
     return unseal(key, name, row);
   }
 
@@ -3758,7 +3861,7 @@ export class PushClient {
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('storage', 'Other tabs change the stored data all the time.');
       const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
-      if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
+      if (!isAnyEpoch && !this.#isInSession(head)) {
         this.account = null;
         throw new PushClientError('signedOut', 'The user has signed out.');
       }
@@ -3795,9 +3898,12 @@ export class PushClient {
     return cache.sorted ??= [...cache.entries.values()].sort(inOrder);
   }
 
-  /** The cache of entries, as of the latest revision of the store. */
+  /** The cache of entries, as of the latest revision of the store; empty after the session's end. */
   async #loaded() {
-    const cache = await this.#load(await this.#store.head());
+    const head = await this.#own.head(), isKnown = head.revision === this.#cache.revision;
+    const cache = this.#isInSession(head) ? await this.#load(head) : null;
+    // Another account may have signed in while the entries were read.
+    if (cache === null || (!isKnown && !this.#isInSession(await this.#store.head()))) return {entries: new Map(), sorted: []};
     if (cache.damaged.length === 0) return cache;
     await this.#change(() => {}, {isAnyEpoch: true});
     return this.#loaded();
@@ -3820,13 +3926,14 @@ export class PushClient {
 
   #announce() {
     if (typeof BroadcastChannel === 'undefined') return;
-    this.#channel ??= new BroadcastChannel(this.#channelName);
-    this.#channel.postMessage({ended: this.#ended});
+    // Browsers evict a page with an open channel from the back/forward cache at the next message.
+    const channel = new BroadcastChannel(this.#channelName);
+    channel.postMessage({ended: this.#ended});
+    channel.close();
   }
 
   /** Closes the database; calls fail from then on. */
   close() {
-    this.#channel?.close();
     this.#store.close();
   }
 

@@ -462,7 +462,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   // payloads of only one page.
   reads.length = 0;
   const other = await clientOf(t, server, {store, deadline: 60});
-  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 5]]);
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [79, 6]]);
   // A change by another client lets a client decrypt one pack again.
   const {decrypt} = crypto.subtle;
   let decrypted = 0;
@@ -1194,7 +1194,12 @@ test('a tab that is suspended as it gets the lock loses it to the next one', asy
 test('a page that comes back from a suspension learns of a sign-out, without a message', {timeout: 10_000}, async t => {
   const page = globalThis.document = new EventTarget(), {BroadcastChannel} = globalThis;
   // Browsers drop the messages to a page in the back/forward cache.
-  globalThis.BroadcastChannel = class { postMessage() {} close() {} };
+  const channels = new Set();
+  globalThis.BroadcastChannel = class {
+    constructor() { channels.add(this); }
+    postMessage() {}
+    close() { channels.delete(this); }
+  };
   t.after(() => {
     delete globalThis.document;
     Object.assign(globalThis, {BroadcastChannel});
@@ -1202,11 +1207,15 @@ test('a page that comes back from a suspension learns of a sign-out, without a m
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
   const updates = push.updates(), next = updates.next();
   await push.changes();
+  assert.equal(channels.size, 1);
+  // A browser evicts a page with an open channel from the cache at the next message.
+  page.dispatchEvent(new Event('freeze'));
   await other.signOut();
-  assert.equal(push.account, 'alice');
-  page.dispatchEvent(new Event('resume'));
-  assert.deepEqual([(await next).value.isEverything, push.account], [true, null]);
+  assert.deepEqual([push.account, channels.size], ['alice', 0]);
+  for (let count = 0; count < 2; count += 1) page.dispatchEvent(new Event('resume'));
+  assert.deepEqual([(await next).value.isEverything, push.account, channels.size], [true, null, 1]);
   await updates.return();
+  assert.equal(channels.size, 0);
 });
 
 test('a tab that is suspended with the lock loses it', async t => {
@@ -1315,6 +1324,47 @@ test('a new session registers the device again, and nothing else does', async t 
     await push.useToken(token, {account: 'alice'});
     assert.deepEqual([await registrations(), await registrations()], [wanted, 0], token);
   }
+});
+
+test('after the end of this device, calls that need it throw notRegistered, until it registers again', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server), [first, other] = [await push.register(), 'another device'];
+  server.devices.add(other);
+  await push.endDevice(other);
+  assert.equal(await push.registrationID(), first);
+  await push.endDevice((await push.devices()).find(({isThisDevice}) => isThisDevice).id);
+  server.requests.length = 0;
+  for (const [name, ...given] of [['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush']]) {
+    await assert.rejects(push[name](...given), {code: 'notRegistered', advice: 'app'}, name);
+  }
+  assert.deepEqual([await push.registrationID(), server.requests], [null, []]);
+  const second = await push.registerIfNeeded();
+  assert.deepEqual([[...server.devices], await push.registrationID()], [[other, second], second]);
+  await push.endDevice(second);
+  await push.unregister();
+  assert.deepEqual([await push.registerIfNeeded(), [...server.devices]], [null, [other]]);
+});
+
+test('a worker that refuses its options, or does not start, ends the call at once with the reason', async t => {
+  browser(t);
+  const push = await clientOf(t, new FakeServer(), {deadline: 60}), {serviceWorker} = navigator, installing = Object.assign(new EventTarget(), {state: 'redundant'});
+  globalThis.registration = undefined;
+  serviceWorker.ready = new Promise(() => {});
+  const say = data => {
+    const channel = new BroadcastChannel('sealpost-worker');
+    channel.postMessage(data);
+    channel.close();
+  };
+  serviceWorker.register = async url => {
+    for (const worker of ['https://push.example/other.js', String(url)]) say({worker, message: `no option of ${worker}`});
+    return {scope: 'https://push.example/', installing};
+  };
+  for (const name of ['startWorker', 'register']) await assert.rejects(push[name](), {name: 'TypeError', message: /no option of .*sealpost-worker\.js$/}, name);
+  serviceWorker.register = async () => {
+    setImmediate(() => installing.dispatchEvent(new Event('statechange')));
+    return {scope: 'https://push.example/', installing};
+  };
+  await assert.rejects(push.startWorker(), {code: 'unavailable', message: /console/});
 });
 
 test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses or is silent says what to do', async t => {
@@ -1629,8 +1679,11 @@ test('options that do not exist, and impossible values, are refused before they 
     deadline: [0, -1, NaN, Infinity, 1e9, '30', null].flatMap(deadline => [() => open({deadline}), () => PushClient.reopen('', {store, deadline})]),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
-    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [], isrequired: true}})], senders: [() => open({endToEnd: {senders: 'key'}})],
-    limit: [() => push.sync({limit: '5'}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
+    observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
+    senders: ['key', [], ['x'], [7], undefined].map(senders => () => open({endToEnd: {senders}})), app: [() => open({app: ''})],
+    tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
+    isRead: [() => push.markRead([1], 'yes'), () => push.markRead(1, null)], device: [() => push.endDevice(), () => push.endDevice('')],
+    limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
     mark: [() => push.updates({mark: 7}).next()], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
     tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
     account: [() => push.useToken('spt_first', {id: 'an id'})], id: [() => push.useToken('spt_first', {account: 'alice', id: 7})],
@@ -1658,6 +1711,48 @@ test('without an account a call ends with signedOut and without a request, and t
     assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
   }
   assert.deepEqual(server.requests, []);
+});
+
+test("a client whose session has ended sees nothing of the next account's, and changes nothing of it", async t => {
+  const fake = browser(t), server = new FakeServer(), store = new MemoryStore();
+  for (const token of ['spt_bob', 'spt_second']) server.tokens.add(token);
+  const endToEnd = {senders: [SenderKey.generate().text]};
+  const open = (options = {}) => clientOf(t, server, {store, endToEnd, ...options}), old = await open({isIn: false}), noticed = await open(), unaware = await open();
+  server.post("alice's");
+  await noticed.sync();
+  const {mark} = await unaware.changes(), changes = noticed.updates();
+  // One client has learned of the sign-out, and two others have not.
+  const next = changes.next();
+  await unaware.cachedInbox();
+  const bob = await open();
+  await bob.signOut();
+  await next;
+  const idle = await open({isIn: false});
+  await bob.useToken('spt_bob', {account: 'bob'});
+  await bob.register();
+  const id = server.post("bob's");
+  await bob.sync();
+  assert.deepEqual([noticed.account, unaware.account], [null, 'alice']);
+  for (const push of [old, noticed, unaware, idle]) {
+    assert.equal(await push.isCurrent(), false);
+    const {notifications, count, unreadCount, syncedAt} = await push.cachedInbox();
+    assert.deepEqual([notifications, count, unreadCount, syncedAt], [[], 0, 0, null]);
+    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID(), await push.registerIfNeeded()], [0, null, null, null]);
+    for (const since of [null, mark]) {
+      const {arrived, deleted, hasMore} = await push.changes(since);
+      assert.deepEqual([arrived, deleted, hasMore], [[], [], false]);
+    }
+    server.requests.length = 0;
+    assert.equal(await push.signOut(), false);
+    for (const [name, ...given] of [
+      ['sync'], ['notification', id], ['preview', id], ['markRead', id], ['dismiss', id], ['send', 'text'], ['outbox'], ['discard', 'a key'], ['register'],
+      ['unregister'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a device'], ['joinTopic', 'news'], ['testPush'],
+    ]) await assert.rejects(push[name](...given), {code: 'signedOut'}, name);
+    await assert.rejects(push.events().next(), {code: 'signedOut'});
+    assert.deepEqual([push.account, server.requests, fake.ended], [null, [], false]);
+  }
+  assert.deepEqual([bob.account, ids((await bob.sync()).notifications), await bob.outbox(), server.tokens.has('spt_bob')], ['bob', [1, id], [], true]);
+  await changes.return();
 });
 
 test('http is for this machine, and without pinned keys', async () => {
@@ -2170,7 +2265,7 @@ test('a client without end-to-end encryption shows no encrypted text', async t =
 
 test('a device shows the fingerprint of its own key, whatever the server lists', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), id = await push.register();
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}}), id = await push.register();
   const [{fingerprint}] = await push.deviceKeys();
   server.deviceKeys.set(id, (await DeviceKeys.make(ALICE)).key.text);
   assert.deepEqual(await push.deviceKeys(), [{id, isThisDevice: true, fingerprint}]);
@@ -2178,7 +2273,7 @@ test('a device shows the fingerprint of its own key, whatever the server lists',
 
 test('the server gets the keys of a device again when it lacks them', async t => {
   browser(t);
-  const server = new FakeServer(), store = new MemoryStore(), endToEnd = {senders: []}, push = await clientOf(t, server, {store, endToEnd});
+  const server = new FakeServer(), store = new MemoryStore(), endToEnd = {senders: [SenderKey.generate().text]}, push = await clientOf(t, server, {store, endToEnd});
   const first = await push.register(), {text} = await store.get('device');
   // Each call is that of the next start of the page.
   const start = async () => {
@@ -2203,7 +2298,7 @@ test('the server gets the keys of a device again when it lacks them', async t =>
 
 test('other keys of this device are reported until the app sets its own', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}});
   await assert.rejects(push.setDeviceKey(), {code: 'notRegistered'});
   const id = await push.register(), own = server.deviceKeys.get(id), other = (await DeviceKeys.make(ALICE)).key.text;
   server.deviceKeys.set(id, other);
@@ -2214,7 +2309,7 @@ test('other keys of this device are reported until the app sets its own', async 
 });
 
 test('a page with an event stream alone is this device, and sets its own keys after others', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}}), one = server.post('one');
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}}), one = server.post('one');
   server.after = (response, {path}) => path !== '/api/stream' ? response
     : streamed(response, `id: ${one}\ndata: {"secureId":"${one}"}\n\n`);
   const first = async () => { for await (const {item} of push.events()) return item.payload; };
@@ -2275,7 +2370,7 @@ test('a second device is approved by the first, and signing out removes the keys
 
 test('with end-to-end encryption the server learns of a sign-out, and of a sign-in as another user', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: []}});
+  const server = new FakeServer(), push = await clientOf(t, server, {endToEnd: {senders: [SenderKey.generate().text]}});
   await push.register();
   assert.deepEqual([await push.signOut(), server.tokens.size, server.devices.size], [true, 0, 0]);
   for (const token of ['spt_alice', 'spt_bob']) server.tokens.add(token);

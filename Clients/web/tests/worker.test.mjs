@@ -89,8 +89,12 @@ test('each push shows a notification, also without a stored account, and whateve
 test('a worker with an option that does not exist, or only for pages, is not installed', async () => {
   await deliver('install', {});
   for (const name of ['timeout', 'title']) {
+    const channel = new BroadcastChannel('sealpost-worker'), told = new Promise(done => { channel.onmessage = done; });
     options[name] = 'x';
-    await assert.rejects(deliver('install', {}), {name: 'TypeError', message: `There is no option \`${name}\`.`});
+    const message = `There is no option \`${name}\`.`;
+    await assert.rejects(deliver('install', {}), {name: 'TypeError', message});
+    assert.deepEqual((await told).data, {worker: location.href, message});
+    channel.close();
     delete options[name];
   }
 });
