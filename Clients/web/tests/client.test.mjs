@@ -2181,6 +2181,7 @@ test('without signatures the account counts where an answer names one, and a cli
 function backendOf(server) {
   const sender = SenderKey.generate(), changes = [], encryption = new Encryption(sender, new Pins(), {changed: found => changes.push(...found.map(({kind}) => kind))});
   const publisher = {
+    deadline: 60_000,
     deviceKeys: async () => [{name: 'alice', account: ALICE, keys: [...server.deviceKeys.values()]}],
     send: async ({payload}) => server.post(payload),
   };
