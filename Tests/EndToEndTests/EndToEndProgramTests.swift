@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// Short runs of the end-to-end programs that `make e2e` runs completely.
-@Suite(.timeLimit(.minutes(5))) struct EndToEndProgramTests {
+@Suite(.timeLimit(.minutes(15))) struct EndToEndProgramTests {
     @Test(arguments: ["nginx", "haproxy"])
     func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {
         let script = try Scripts.run("restarts", [Daemon.executable, "--count", "5", "--proxy", proxy])
