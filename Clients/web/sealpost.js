@@ -2255,12 +2255,14 @@ export class PushClient {
    * another session has begun here (`isOther`).
    */
   async #endHere() {
+    // A second try of the change finds the epoch of the first try in `#epoch`.
+    const epoch = this.#epoch;
     let ending = null, draft = null, isAbandoned = false, isOther = false;
     const end = async made => {
       // If this change was abandoned because it took too long, it must not end a later session.
       if (isAbandoned) throw new PushClientError('storage', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
-      isOther = settings.account !== null && !this.#isInSession(made.head);
+      isOther = settings.account !== null && (this.account === null || made.head.epoch !== epoch);
       if (isOther) return;
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});

@@ -1713,6 +1713,13 @@ test('without an account a call ends with signedOut and without a request, and t
   assert.deepEqual(server.requests, []);
 });
 
+test('a sign-out whose change is made again, because another tab has changed something, takes effect', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), commit = store.commit.bind(store);
+  let isFirst = true;
+  store.commit = async (...given) => isFirst ? (isFirst = false) : commit(...given);
+  assert.deepEqual([await push.signOut(), push.account, isFirst, (await store.get('settings')).account], [true, null, false, null]);
+});
+
 test("a client whose session has ended sees nothing of the next account's, and changes nothing of it", async t => {
   const fake = browser(t), server = new FakeServer(), store = new MemoryStore();
   for (const token of ['spt_bob', 'spt_second']) server.tokens.add(token);
