@@ -2255,14 +2255,12 @@ export class PushClient {
    * another session has begun here (`isOther`).
    */
   async #endHere() {
-    // A second try of the change finds the epoch of the first try in `#epoch`.
-    const epoch = this.#epoch;
     let ending = null, draft = null, isAbandoned = false, isOther = false;
     const end = async made => {
       // If this change was abandoned because it took too long, it must not end a later session.
       if (isAbandoned) throw new PushClientError('storage', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
-      isOther = settings.account !== null && (this.account === null || made.head.epoch !== epoch);
+      isOther = settings.account !== null && !this.#isInSession(made.head);
       if (isOther) return;
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
@@ -2271,6 +2269,8 @@ export class PushClient {
     const limited = promise => within(this.#api.deadline(LOCAL), promise, 'The browser has not answered in time.');
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
+      // Until the commit this client is in its session: the change may be made again.
+      if (!isOther) this.#epoch = draft.head.epoch;
       return {ending, isStored: true, isOther};
     } catch (error) {
       if (!(error instanceof PushClientError)) throw error;
@@ -2281,6 +2281,7 @@ export class PushClient {
       throw new PushClientError('storage', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isStored: false};
+    this.#epoch = draft.head.epoch;
     const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
     return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
@@ -2393,7 +2394,6 @@ export class PushClient {
     const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
-    this.#epoch = draft.head.epoch;
     this.#endEvents();
     return ending;
   }

@@ -1716,7 +1716,12 @@ test('without an account a call ends with signedOut and without a request, and t
 test('a sign-out whose change is made again, because another tab has changed something, takes effect', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), commit = store.commit.bind(store);
   let isFirst = true;
-  store.commit = async (...given) => isFirst ? (isFirst = false) : commit(...given);
+  store.commit = async (...given) => {
+    if (!isFirst) return commit(...given);
+    isFirst = false;
+    assert.deepEqual(await push.outbox(), []);
+    return false;
+  };
   assert.deepEqual([await push.signOut(), push.account, isFirst, (await store.get('settings')).account], [true, null, false, null]);
 });
 
