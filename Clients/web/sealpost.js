@@ -2085,6 +2085,7 @@ export class PushClient {
       const isAnother = stored && ['server', 'app'].some(name => stored[name] !== this.#settings[name]);
       const isWeaker = stored && !stored.signatures?.keys && this.#keys.length > 0;
       if (isAnother) {
+        this.#ended = draft.head.epoch;
         await this.#endSession(draft, stored);
       } else if (isWeaker) {
         await inbox.empty(draft);
@@ -2190,7 +2191,10 @@ export class PushClient {
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
-      if (isAnother) await this.#endSession(draft, settings);
+      if (isAnother) {
+        this.#ended = draft.head.epoch;
+        await this.#endSession(draft, settings);
+      }
       draft.writeClear('settings', {...settings, account});
       draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (id !== null) draft.write('identity', {id});
@@ -2270,7 +2274,7 @@ export class PushClient {
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
       // Until the commit this client is in its session: the change may be made again.
-      if (!isOther) this.#epoch = draft.head.epoch;
+      if (!isOther) [this.#ended, this.#epoch] = [this.#epoch, draft.head.epoch];
       return {ending, isStored: true, isOther};
     } catch (error) {
       if (!(error instanceof PushClientError)) throw error;
@@ -2281,7 +2285,7 @@ export class PushClient {
       throw new PushClientError('storage', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isStored: false};
-    this.#epoch = draft.head.epoch;
+    [this.#ended, this.#epoch] = [this.#epoch, draft.head.epoch];
     const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
     return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
@@ -2380,7 +2384,6 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
-    this.#ended = draft.head.epoch;
     const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
