@@ -3345,7 +3345,9 @@ export class PushClient {
     // Another tab may have created keys meanwhile.
     await this.#change(async draft => { if (!await draft.row('device')) draft.writeClear('device', made); });
     const listed = (await this.#keysIn(list ?? await this.#listed(deadline))).find(device => device.id === id)?.key;
-    const {key} = await this.#deviceKeys();
+    const own = await this.#deviceKeys();
+    if (!own) throw new PushClientError('signedOut', 'The user has signed out.');
+    const {key} = own;
     if (!listed) await this.#setKey(id, key.text, deadline);
     else if (listed.id !== key.id) throw new PushClientError('keyReplaced', 'The server lists other keys for this device.');
   }
