@@ -226,7 +226,9 @@ export class Client {
   async call(method, path, options) {
     const {body, key, query, ...others} = optionsOf(options);
     // Another path would become a part of the host's name, and that host would get the token.
-    if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
+    if (!String(path).startsWith('/')) throw new TypeError('a path begins with a slash, such as /api/users');
+    // `fetch` leaves out what follows a `#`, so that /api/users/a#b would be the user a, and resolves dots.
+    if (path.includes('#') || new URL(`http://x${path}`).href !== `http://x${path}`) throw new TypeError(`path: percent-encode the names in ${path.slice(0, 100)}`);
     if (!METHODS.has(method)) throw new TypeError(`method: ${String(method).slice(0, 40)} is not one of ${[...METHODS.keys()].join(', ')}`);
     if (body !== undefined && !METHODS.get(method)) throw new TypeError(`body: a request with ${method} has no body; use \`query\``);
     const text = body === undefined ? undefined : jsonOf(body);

@@ -404,6 +404,9 @@ test('wrong settings and arguments are refused before a request', async () => {
   for (const [method, extra] of [['GET', {body: {}}], ['HEAD', {body: 1}], ['TRACE'], ['CONNECT'], ['post'], ['A B'], [undefined]]) {
     await assert.rejects(publisher.call(method, '/api/users', extra), TypeError, method);
   }
+  for (const path of [undefined, 5, 'api/users', '/api/users/a#b', '/a/../b', '/%2e%2e/b', '/a\\b', '/a\nb', '/a b', '/é']) {
+    await assert.rejects(publisher.call('DELETE', path), {name: 'TypeError', message: /path/}, path);
+  }
   assert.throws(() => new SenderKey(SenderKey.generate().pem()), {name: 'TypeError', message: /SenderKey\.read/});
   assert.equal(user('Zoe.b@x'), 'username:Zoe.b@x');
   for (const name of ['', 'a || news', 'a\n', 'é', 'x'.repeat(101), 7, undefined]) assert.throws(() => user(name), TypeError);

@@ -288,6 +288,10 @@ public final class Client {
     public @Nullable Json call(String method, String path, @Nullable Json body) {
         // Another path would become a part of the host's name, and that host would get the token.
         if (!path.startsWith("/")) throw new IllegalArgumentException("a path begins with a slash, such as /api/users");
+        // A URI ends at a `#`, so that /api/users/a#b would be the user a.
+        if (path.indexOf('#') >= 0 || !path.chars().allMatch(character -> character > ' ' && character < 127)) {
+            throw new IllegalArgumentException("path: percent-encode the names in " + path);
+        }
         if (!METHODS.contains(method)) throw new IllegalArgumentException("method: " + method + " is not one of " + METHODS);
         if (body != null && (method.equals("GET") || method.equals("HEAD"))) {
             throw new IllegalArgumentException("body: a request with " + method + " has no body; add a query to the path");

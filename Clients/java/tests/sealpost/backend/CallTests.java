@@ -89,7 +89,7 @@ final class CallTests {
             for (String method : List.of("GET", "HEAD")) {
                 fails(IllegalArgumentException.class, () -> client.call(method, "/api/users", Json.object()));
             }
-            for (String path : List.of("/a b", "/x\r\nA: b")) {
+            for (String path : List.of("/a b", "/x\r\nA: b", "/api/users/a#b", "/\u00e9")) {
                 fails(IllegalArgumentException.class, () -> client.call("GET", path, null));
             }
             equal(script.requests.size(), 0);
