@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError
-from .values import encoded, idempotency_key, is_user, must_be, positive, text_list
+from .values import Notification, encoded, idempotency_key, is_user, must_be, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -330,14 +330,16 @@ class Encryption:
         return self._encrypted(client, notification, _end(client, deadline))
 
     def _encrypted(self, client: Any, notification: Any, end: float) -> Any:
+        # A subclass could replace the encrypted text, so the result is a plain notification. The
+        # caller can change its own list while the call waits for the keys.
+        members = {field.name: getattr(notification, field.name) for field in dataclasses.fields(Notification)}
+        to = members["to"] if isinstance(members["to"], str) else tuple(members["to"] or ())
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
-        app = notification.app or "default"
-        plain = self._plain(notification.payload)
-        # The caller can change its own list while the call waits for the keys.
-        to = notification.to if isinstance(notification.to, str) else tuple(notification.to or ())
+        app = members["app"] or "default"
+        plain = self._plain(members["payload"])
         text = self._encrypt(plain, self._recipients(client, to, app, end), app)
-        return dataclasses.replace(notification, payload=text, app=app, to=to)
+        return Notification(**{**members, "payload": text, "app": app, "to": to})
 
     def _recipients(self, client: Any, to: Any, app: str, end: float) -> List[DeviceRecipient]:
         must_be(str, app=app)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import pathlib
@@ -240,6 +241,18 @@ class Sending(unittest.TestCase):
         self.assertEqual(client.sent[1].app, "default")
         with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
             stranger.open(client.sent[1].payload, sender)
+
+    def test_a_subclass_of_notification_cannot_replace_the_encrypted_payload(self):
+        @dataclasses.dataclass(frozen=True)
+        class Greeting(Notification):
+            def __post_init__(self):
+                object.__setattr__(self, "payload", "clear")
+
+        sender, phone = e2e.SenderKey.generate(), Device()
+        client = Client(alice=[UserKeys("alice", "A" * 22, phone.text)])
+        encryption_of(sender).send(client, Greeting("x", to="username:alice"))
+        self.assertIs(type(client.sent[0]), Notification)
+        self.assertEqual(phone.open(client.sent[0].payload, sender)[0], '"clear"')
 
     def test_no_thread_sends_before_another_has_reported_its_changes(self):
         order, client = [], Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
