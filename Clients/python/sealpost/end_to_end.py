@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import collections.abc
-import dataclasses
 import functools
 import hashlib
 import hmac
@@ -27,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError
-from .values import Notification, encoded, idempotency_key, is_user, must_be, positive, text_list
+from .values import Notification, encoded, idempotency_key, is_user, members_of, must_be, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -332,7 +331,7 @@ class Encryption:
     def _encrypted(self, client: Any, notification: Any, end: float) -> Any:
         # A subclass could replace the encrypted text, so the result is a plain notification. The
         # caller can change its own list while the call waits for the keys.
-        members = {field.name: getattr(notification, field.name) for field in dataclasses.fields(Notification)}
+        members = members_of(notification)
         to = members["to"] if isinstance(members["to"], str) else tuple(members["to"] or ())
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.

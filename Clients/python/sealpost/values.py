@@ -63,12 +63,15 @@ class Notification:
             must_be(datetime, send_at=self.send_at)
             if self.send_at.utcoffset() is None:
                 raise ValueError("send_at has no time zone")
-        # A member that a subclass has added, such as `Payload`, could replace another in the JSON.
-        members = {field.name: getattr(self, field.name) for field in dataclasses.fields(Notification)}
-        values = {_member(name): value for name, value in members.items() if value is not None and not isinstance(value, _Caller)}
+        values = {_member(name): value for name, value in members_of(self).items() if value is not None and not isinstance(value, _Caller)}
         if isinstance(self.to, str):
             values["To"] = [self.to]
         return encoded(values)
+
+
+def members_of(notification: Notification) -> Dict[str, Any]:
+    """Its members. A member that a subclass has added, such as `Payload`, could replace another in the JSON."""
+    return {field.name: getattr(notification, field.name) for field in dataclasses.fields(Notification)}
 
 
 @dataclasses.dataclass(frozen=True)
