@@ -25,6 +25,7 @@ import Testing
         "docs/android.md xml": Self.name, "docs/frameworks.md java": "scripts/android-snippets",
         "docs/frameworks.md swift": "scripts/apple-snippets", "docs/frameworks.md xml": Self.name,
         "docs/frameworks.md ts": "Clients/web/tests/package.test.mjs",
+        "docs/frameworks.md csharp": "scripts/android-snippets",
         "docs/errors.md json": "Tests/PushServerTests/DocumentedErrorsTests.swift",
         "docs/http.md http": "Tests/PushServerTests/SigningTests.swift",
         "docs/operate/limits.md http": "Tests/PushServerTests/QuotaTests.swift",
