@@ -47,6 +47,7 @@ func show(_ inbox: Inbox, note: String) {}
 
 enum Shared {
     static var clients: [PushClient] { [] }
+    static var deviceKeys: [DeviceKeys] { [] }
 }
 
 enum Trouble: Error {

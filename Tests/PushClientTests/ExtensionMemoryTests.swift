@@ -75,19 +75,14 @@ import Testing
 
     /// A payload of 5,000 bytes, with the wrapped keys of two more devices.
     private static func endToEnd() throws -> Case {
-        let file = try VectorFile("end-to-end")
-        let phone = try #require(file.json["devices"]?["phone"])
-        let sender = try #require(file.json["sender"]).text("public")
-        let secrets = try ["signingPrivate", "agreementPrivate"].compactMap {
-            EndToEndText.bytes(Substring(try phone.text($0)).utf8, count: 32)
-        }
-        let stored = Data(secrets.joined()) + Data(try phone.text("key").utf8)
-        let now = Int(try file.json.time("now").timeIntervalSince1970)
-        let payload = try file.list("payloads")[4].text("payload")
+        let vectors = try EndToEndVectors()
+        let stored = try vectors.keys("phone").stored
+        let now = Int(vectors.now.timeIntervalSince1970)
+        let payload = try VectorFile("end-to-end").list("payloads")[4].text("payload")
         return Case(
             name: "the server, with an end-to-end payload",
             command: "open",
-            arguments: [stored.base64EncodedString(), sender, "\(now)"],
+            arguments: [stored.base64EncodedString(), vectors.sender, "\(now)"],
             outcome: "5002"
         ) { request, _ in
             .answer(PeerAnswer(to: request, body: Samples.item(7, payload)))
