@@ -43,7 +43,8 @@ extension APIRequest {
         "sessions", "stream", "taken", "test", "topics", "users",
     ]
 
-    fileprivate var route: String {
+    /// The path with `{id}` in place of ids and topics.
+    var route: String {
         var (route, last): (String, Substring) = ("", "")
         for part in self.path.split(separator: "/") {
             route += Self.words.contains(part) && last != "topics" ? "/\(part)" : "/{id}"

@@ -35,6 +35,7 @@ var id: Int64 { fatalError() }
 var storedKeys: Data { fatalError() }
 var deviceKeys: DeviceKeys { fatalError() }
 var sender: String { fatalError() }
+var traceparent: String { fatalError() }
 var request: UNNotificationRequest { fatalError() }
 
 func show(_ text: String) {}

@@ -5,7 +5,12 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// Tests which events about requests the client gives to an app's logs and counters.
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Tests the hooks for an app's logs and counters: the events about requests, and the fields that
+/// the app adds to a request.
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
     private let server = TestServer()
     private let events = Locked<[ClientEvent]>([])
@@ -47,5 +52,33 @@ import Testing
         self.server.network = network
         _ = try? await self.client.notification(7)
         #expect(self.lines.first == "GET /api/notifications/{id} \(outcome)")
+    }
+
+    @Test func anAppAddsFieldsButReplacesNoneOfTheClient() async {
+        let (routes, sent) = (Locked<[String]>([]), Locked<[String: String]>([:]))
+        var options = self.server.options
+        options.headers = { method, route in
+            routes.withLock { $0.append("\(method) \(route)") }
+            return [
+                "traceparent": "00-1", "authorization": "Bearer other", "MYTOKEN": "1", "If-None-Match": "\"1\"",
+                "Accept-Signature": "sig=()",
+            ]
+        }
+        options.exchange = { request, _ in
+            sent.withLock { sent in
+                for name in ["traceparent", "Authorization", "MyToken", "If-None-Match", "Accept-Signature"] {
+                    sent[name] = request.value(forHTTPHeaderField: name)
+                }
+            }
+            throw URLError(.notConnectedToInternet)
+        }
+        _ = try? await self.server.client(options: options).notification(7)
+        #expect(routes.withLock { $0 } == ["GET /api/notifications/{id}"])
+        let fields = sent.withLock { $0 }
+        #expect(fields["traceparent"] == "00-1")
+        #expect(fields["Authorization"] == "Bearer spt_alice")
+        #expect(fields["MyToken"] != nil && fields["MyToken"] != "1")
+        #expect(fields["If-None-Match"] == nil)
+        #expect(fields["Accept-Signature"]?.contains("keyid") == true)
     }
 }
