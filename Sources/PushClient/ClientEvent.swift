@@ -38,8 +38,8 @@ public struct ClientEvent: Sendable, Hashable {
 extension APIRequest {
     /// The words of the API's paths; everything else is an id or a topic.
     private static let words: Set<Substring> = [
-        "api", "batch", "confirmation", "current", "devices", "enrolment", "notifications", "password", "read",
-        "register",
+        "api", "batch", "confirmation", "current", "devices", "enrolment", "key", "notifications", "password",
+        "read", "register",
         "sessions", "stream", "taken", "test", "topics", "users",
     ]
 

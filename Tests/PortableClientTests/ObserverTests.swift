@@ -34,11 +34,12 @@ import Testing
         _ = try await client.notification(id)
         try await client.dismiss(id)
         _ = try? await client.notification(id)
+        try await client.setDeviceKey("text", of: #require(client.registrationID))
         #expect(
             self.lines == [
                 "POST /api/register 200 answered", "PUT /api/register/{id} 200 answered",
                 "GET /api/notifications/{id} 200 answered", "DELETE /api/notifications/{id} 204 answered",
-                "GET /api/notifications/{id} 404 answered",
+                "GET /api/notifications/{id} 404 answered", "PUT /api/devices/{id}/key 204 answered",
             ]
         )
         let text = self.events.withLock { "\($0)" }
