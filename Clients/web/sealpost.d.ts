@@ -254,8 +254,8 @@ export class PushClient {
   changePassword(current: string, next: string): Promise<void>;
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
-   * confirmed both. False, without an effect, if another account has signed in since, in another
-   * tab.
+   * confirmed both. False if nobody is signed in; also, without an effect, if another account has
+   * signed in since, in another tab.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */
@@ -309,8 +309,8 @@ export class PushClient {
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never
-   * registered. Throws `denied` if the user no longer allows notifications, and `keyReplaced` if
-   * the server lists other end-to-end keys for this device.
+   * registered. Throws `signedOut` if nobody is signed in, `denied` if the user no longer allows
+   * notifications, and `keyReplaced` if the server lists other end-to-end keys for this device.
    */
   registerIfNeeded(): Promise<string | null>;
   /** The id of this device's registration for Web Push; null if it has none. */

@@ -1018,6 +1018,7 @@ async function within(deadline, promise, message, code = 'offline') {
 }
 
 const offline = (message, details) => new PushClientError('offline', message, details);
+const signedOut = () => new PushClientError('signedOut', 'Nobody is signed in.');
 
 /**
  * The value of a field without surrounding blanks. This avoids a regular expression: one that
@@ -2218,8 +2219,8 @@ export class PushClient {
    * retries at the next start of the page and with each event of the worker. If the token can no
    * longer end a device, the account's next sign-in in this browser ends it.
    *
-   * Does nothing, and returns false, if another account has signed in here since. Throws `storage`
-   * only if the browser cannot delete the stored state.
+   * Returns false if nobody is signed in. Does nothing, and returns false, if another account has
+   * signed in here since. Throws `storage` only if the browser cannot delete the stored state.
    */
   async signOut() {
     const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
@@ -2246,9 +2247,8 @@ export class PushClient {
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      const isDone = await within(end, turn, '');
       // Without a token the session may still be open at the server.
-      return isDone && (ending !== null || account === null);
+      return await within(end, turn, '') && ending !== null;
     } catch (error) {
       if (!(error instanceof PushClientError)) throw error;
       return false;
@@ -3006,15 +3006,17 @@ export class PushClient {
    * the server no longer has the device, or a week has passed. Call this at each start, and after
    * signing in. Without a network the call returns the stored id.
    *
-   * Returns null if this device was never registered. Throws `denied` if the user no longer allows
-   * notifications, and `unavailable` if the browser no longer has Web Push. With end-to-end
-   * encryption, the call also gives the server this device's keys, if the server has lost them. It
-   * throws `keyReplaced` if the server lists other keys; the registration is then still valid.
+   * Returns null if this device was never registered. Throws `signedOut` if nobody is signed in,
+   * `denied` if the user no longer allows notifications, and `unavailable` if the browser no longer
+   * has Web Push. With end-to-end encryption, the call also gives the server this device's keys, if
+   * the server has lost them. It throws `keyReplaced` if the server lists other keys; the
+   * registration is then still valid.
    *
    * The server removes a device that is gone according to its push service. If a new password, an
    * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
+    await this.#checkAccount();
     const stored = await this.#read('registration');
     if (!stored) return null;
     checkPush();
@@ -3349,7 +3351,7 @@ export class PushClient {
     await this.#change(async draft => { if (!await draft.row('device')) draft.writeClear('device', made); });
     const listed = (await this.#keysIn(list ?? await this.#listed(deadline))).find(device => device.id === id)?.key;
     const own = await this.#deviceKeys();
-    if (!own) throw new PushClientError('signedOut', 'The user has signed out.');
+    if (!own) throw signedOut();
     const {key} = own;
     if (!listed) await this.#setKey(id, key.text, deadline);
     else if (listed.id !== key.id) throw new PushClientError('keyReplaced', 'The server lists other keys for this device.');
@@ -3537,7 +3539,7 @@ export class PushClient {
     // Otherwise the next account's stream would go on in this loop.
     const session = this.#sessionEnd.signal, leave = () => {
       found.length = 0;
-      give({error: new PushClientError('signedOut', 'The user has signed out.')});
+      give({error: signedOut()});
       end.abort();
     };
     session.addEventListener('abort', leave);
@@ -3776,7 +3778,7 @@ export class PushClient {
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
     // Another account has signed in here meanwhile.
-    if (epoch !== this.#epoch) throw new PushClientError('signedOut', 'The user has signed out.');
+    if (epoch !== this.#epoch) throw signedOut();
     if (account === null && answer.account !== null) await this.#learn(answer);
     return success(answer);
   }
@@ -3797,10 +3799,10 @@ export class PushClient {
   }
 
   /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
-  async #checkAccount() {
-    if (this.#isInSession(await this.#store.head())) return;
+  async #checkAccount(head = null) {
+    if (this.#isInSession(head ?? await this.#store.head())) return;
     this.account = null;
-    throw new PushClientError('signedOut', 'Nobody is signed in.');
+    throw signedOut();
   }
 
   /**
@@ -3872,10 +3874,7 @@ export class PushClient {
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('storage', 'Other tabs change the stored data all the time.');
       const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
-      if (!isAnyEpoch && !this.#isInSession(head)) {
-        this.account = null;
-        throw new PushClientError('signedOut', 'The user has signed out.');
-      }
+      if (!isAnyEpoch) await this.#checkAccount(head);
       const {entries, ivs, damaged} = await this.#load(head), draft = new Draft(this.#store, head, stored, entries);
       if (!stored) {
         draft.key = await newKey();

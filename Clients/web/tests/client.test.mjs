@@ -1714,11 +1714,11 @@ test('without an account a call ends with signedOut and without a request, and t
   for (const push of [fresh, left]) {
     for (const [name, ...given] of [
       ['sync'], ['notification', 7], ['preview', 7], ['markRead', 7], ['dismiss', 7], ['send', 'text'], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
-      ['endDevice', 'a-device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'],
+      ['endDevice', 'a-device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'], ['registerIfNeeded'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut', advice: 'signIn'}, name);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     const {notifications, count, syncedAt} = await push.cachedInbox();
-    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
+    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.signOut()], [[], 0, null, 0, false]);
   }
   assert.deepEqual(server.requests, []);
 });
@@ -1759,7 +1759,7 @@ test("a client whose session has ended sees nothing of the next account's, and c
     assert.equal(await push.isCurrent(), false);
     const {notifications, count, unreadCount, syncedAt} = await push.cachedInbox();
     assert.deepEqual([notifications, count, unreadCount, syncedAt], [[], 0, 0, null]);
-    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID(), await push.registerIfNeeded()], [0, null, null, null]);
+    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID()], [0, null, null]);
     for (const since of [null, mark]) {
       const {arrived, deleted, hasMore} = await push.changes(since);
       assert.deepEqual([arrived, deleted, hasMore], [[], [], false]);
@@ -1768,7 +1768,7 @@ test("a client whose session has ended sees nothing of the next account's, and c
     assert.equal(await push.signOut(), false);
     for (const [name, ...given] of [
       ['sync'], ['notification', id], ['preview', id], ['markRead', id], ['dismiss', id], ['send', 'text'], ['outbox'], ['discard', 'a key'], ['register'],
-      ['unregister'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a-device'], ['joinTopic', 'news'], ['testPush'],
+      ['unregister'], ['registerIfNeeded'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a-device'], ['joinTopic', 'news'], ['testPush'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut'}, name);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     assert.deepEqual([push.account, server.requests, fake.ended], [null, [], false]);
