@@ -7,7 +7,7 @@ import crypto, {
 } from 'node:crypto';
 
 import {AbortError, SealpostError, UnreachableError} from './errors.js';
-import {checkLimits, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -341,7 +341,7 @@ function undo({values}, changes) {
 /** A function that returns the options of a call's next request. The requests share the call's time limit. */
 function sharedOptions(client, {deadline = client.deadline, signal, ...others}) {
   refuse(others);
-  checkLimits({deadline});
+  checkEnd({deadline, signal});
   const end = performance.now() + deadline;
   return () => ({deadline: Math.max(1, end - performance.now()), signal});
 }
