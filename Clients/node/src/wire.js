@@ -48,7 +48,7 @@ export function membersOf(notification) {
   mustBe('an object', {notification});
   const copy = copyOf('notification', notification), {to = null, alert} = copy;
   if (to === null && Object.hasOwn(copy, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
-  for (const name of ['app', 'platforms', 'sendAt']) if (copy[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
+  for (const name of ['app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) if (copy[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
   if (to !== null) {
     copy.to = Array.isArray(to) ? [...to] : [to];
     mustBe('a list of texts', {to: copy.to});

@@ -399,7 +399,7 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
-  for (const name of ['to', 'app', 'platforms', 'sendAt']) {
+  for (const name of ['to', 'app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) {
     await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
   }
   for (const [method, extra] of [['GET', {body: {}}], ['HEAD', {body: 1}], ['TRACE'], ['CONNECT'], ['post'], ['A B'], [undefined]]) {
