@@ -338,12 +338,19 @@ function undo({values}, changes) {
   }
 }
 
-/** A function that returns the options of a call's next request. The requests share the call's time limit. */
+/**
+ * A function that returns the options of a call's next request. The requests share the call's
+ * deadline, after which the function throws an `UnreachableError`.
+ */
 function sharedOptions(client, {deadline = client.deadline, signal, ...others}) {
   refuse(others);
   checkEnd({deadline, signal});
   const end = performance.now() + deadline;
-  return () => ({deadline: Math.max(1, end - performance.now()), signal});
+  return () => {
+    const left = end - performance.now();
+    if (left <= 0) throw new UnreachableError('the deadline has passed', {wasSent: false});
+    return {deadline: left, signal};
+  };
 }
 
 /** Encrypts payloads of one sender. */
@@ -482,14 +489,14 @@ export class Encryption {
    * `act` is not begun, or runs to its end: later calls wait for it, since it may store the pins.
    */
   async #inTurn(act, {deadline, signal}) {
-    let end;
-    const limit = new AbortController(), ended = new Promise((_, reject) => {
+    let end, hasEnded = false;
+    const ended = new Promise((_, reject) => {
       end = () => {
-        limit.abort();
+        hasEnded = true;
         reject(signal?.aborted ? new AbortError(signal) : new UnreachableError('`changed` has not ended in time', {wasSent: false}));
       };
     });
-    const begin = () => (limit.signal.aborted ? ended : this.#isReporting.run(true, act));
+    const begin = () => (hasEnded ? ended : this.#isReporting.run(true, act));
     const timer = setTimeout(end, deadline);
     signal?.addEventListener('abort', end);
     if (signal?.aborted) end();

@@ -241,6 +241,15 @@ test('a call ends at its deadline or by its signal while changed runs, and its r
   }
 });
 
+test('nothing is sent after a report that has blocked the process until the deadline', async t => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => { now = 60_000; }});
+  await assert.rejects(encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {key: 'k'}), error => error instanceof UnreachableError && error.idempotencyKey === 'k');
+  assert.equal(publisher.sent.length, 0);
+});
+
 test('users who get nothing are reported before the others get the payload', async () => {
   const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
   const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
