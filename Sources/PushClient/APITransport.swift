@@ -47,14 +47,27 @@ final class APITransport: Sendable {
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
+    /// Throws `PushClientError.signedOut` without credentials, and after a sign-out of the
+    /// account.
+    func checkSignedIn() throws {
+        if case .missing = self.credentials.kind { throw PushClientError.signedOut }
+        if self.own.isEnded { throw PushClientError.signedOut }
+    }
+
     /// Sends a request with credentials. Sends it again if the server asks for a password, or
     /// refuses a token and the app has another token. Throws the server's refusals.
+    ///
+    /// All requests of a signed-in account pass here. After a sign-out this function throws
+    /// `PushClientError.signedOut`, and sends nothing.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
     ) async throws -> Answer {
         try await CallDeadline.within(self.options.deadline) {
-            if !isSignIn { try await self.identify() }
+            if !isSignIn {
+                try self.checkSignedIn()
+                try await self.identify()
+            }
             return try Self.success(try await self.answer(ask))
         }
     }

@@ -14,6 +14,9 @@ final class OwnAccount: Sendable {
         if let known { account?.bind(to: known) }
     }
 
+    /// Whether the account was signed out since this client was created.
+    var isEnded: Bool { self.account?.isEnded == true }
+
     /// The identifier; `nil` if it is not known yet.
     var id: String? {
         if let known = self.known.withLock({ $0 }) { return known }

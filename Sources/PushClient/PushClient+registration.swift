@@ -213,6 +213,7 @@ extension PushClient {
 
     /// Ends this device's registration. Ending it again does nothing.
     public func unregister() async throws {
+        try self.checkSignedIn()
         guard let id = self.records.registration?.id else { return }
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))

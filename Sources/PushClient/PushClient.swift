@@ -83,8 +83,5 @@ public struct PushClient: Sendable {
 
     /// Throws `PushClientError.signedOut` without credentials, and after a sign-out of the
     /// account.
-    func checkSignedIn() throws {
-        if case .missing = self.credentials.kind { throw PushClientError.signedOut }
-        if self.records.isEnded { throw PushClientError.signedOut }
-    }
+    func checkSignedIn() throws { try self.api.checkSignedIn() }
 }

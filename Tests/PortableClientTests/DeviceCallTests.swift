@@ -57,6 +57,14 @@ import Testing
         await #expect(throws: PushClientError.signedOut) { try await client.leaveTopic("news") }
         await #expect(throws: PushClientError.signedOut) { try await client.testPush() }
         await #expect(throws: PushClientError.signedOut) { try await client.confirmHandle("1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.devices() }
+        await #expect(throws: PushClientError.signedOut) { try await client.endDevice("id-1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.setDeviceKey("key", of: "id-1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.changePassword("old", to: "new") }
+        await #expect(throws: PushClientError.signedOut) { try await client.send("late") }
+        await #expect(throws: PushClientError.signedOut) { try await client.dismiss(7) }
+        await #expect(throws: PushClientError.signedOut) { try await client.confirmTaken(7) }
+        await #expect(throws: PushClientError.signedOut) { try await client.unregister() }
         #expect(self.server.requests.count == count)
     }
 
