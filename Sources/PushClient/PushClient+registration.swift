@@ -5,7 +5,10 @@ internal import PushAPI
 extension PushClient {
     /// The id of this device's registration, if there is one. The call reads a file of at most 64
     /// KiB from the disk, which takes a few milliseconds.
-    public var registrationID: String? { self.records.registration?.id }
+    public var registrationID: String? {
+        if case .missing = self.credentials.kind { return nil }
+        return self.records.registration?.id
+    }
 
     /// Registers this device and returns its registration id, which the client stores.
     ///

@@ -19,7 +19,7 @@ extension PushClient {
             return session
         }
         do {
-            try self.api.own.begin(as: account)
+            try self.api.own.begin(as: account, token: session.token)
         } catch PushClientError.signedOut {
             // The account was signed out meanwhile. The next client learns the account id from the
             // first answer that it receives.
@@ -43,7 +43,7 @@ extension PushClient {
         }
         guard let account = session.account else { return session }
         do {
-            try self.api.own.begin(as: account)
+            try self.api.own.begin(as: account, token: session.token)
         } catch PushClientError.signedOut {
             // The account was signed out meanwhile. The next client learns the account id from the
             // first answer that it receives.

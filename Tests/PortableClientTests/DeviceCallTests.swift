@@ -112,6 +112,31 @@ import Testing
         #expect(try await next.sync().value.notifications.isEmpty)
     }
 
+    /// Another part of the app is signed in with the same store and name.
+    @Test func aClientWithoutCredentialsSeesNothing() async throws {
+        let (store, id) = (PushClient.Store.memory, self.server.add("for alice"))
+        let alice = self.server.client(account: "shared", store: store)
+        try await alice.register(platform: "apns", handle: "a")
+        _ = try await alice.sync()
+        try await alice.outbox.send("by alice")
+        let nobody = PushClient(
+            server: self.server.url,
+            credentials: .none(account: "shared"),
+            options: self.server.options,
+            store: store
+        )
+        let inbox = try await nobody.cachedInbox()
+        #expect(inbox.notifications.isEmpty && inbox.count == 0 && inbox.arrived.isEmpty)
+        #expect(try await nobody.cachedNotification(id) == nil)
+        #expect(await nobody.cachedBadge() == nil)
+        #expect(nobody.registrationID == nil)
+        #expect(try await nobody.outbox.count == 0)
+        await #expect(throws: PushClientError.signedOut) { try await nobody.changes(for: "search") }
+        await #expect(throws: PushClientError.signedOut) { try await nobody.outbox.flush() }
+        #expect(try await alice.cachedInbox().count == 1)
+        #expect(try await alice.outbox.count == 1)
+    }
+
     /// The request with the code has no token. The client does not send it twice, because a code
     /// works only once.
     @Test func aCodeIsSentOnce() async throws {
