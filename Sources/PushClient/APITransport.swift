@@ -200,7 +200,7 @@ final class APITransport: Sendable {
         _ channel: EventChannel?
     ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
-        if let fault = endpoint.fault(self.options) { throw fault }
+        if let fault = endpoint.fault(self.options) ?? self.credentials.fault(authorization) { throw fault }
         // An app's own HTTP client, `exchange`, would ignore the pins.
         guard self.options.serverTrust.isAvailable, self.options.exchange == nil || self.options.serverTrust == .system
         else { throw PushClientError.pinningUnavailable }

@@ -152,6 +152,20 @@ extension PushClient {
             Credentials(kind: .missing, account: "user:\(account)")
         }
 
+        /// The reason why a request cannot have these credentials; `nil` if it can.
+        /// `authorization` is the value of `Authorization`, which may have the app's latest token.
+        func fault(_ authorization: String?) -> PushClientError? {
+            if self.account == "user:" { return .invalidValue("account: the name is empty") }
+            // The colon ends the name (RFC 7617 section 2).
+            let hasColon = self.username?.utf8.contains(UInt8(ascii: ":")) == true
+            if hasColon { return .invalidValue("username: it has a colon") }
+            let start = "Bearer "
+            guard let authorization, authorization.hasPrefix(start) else { return nil }
+            let token = authorization.utf8.dropFirst(start.utf8.count)
+            if !token.isEmpty, token.allSatisfy({ (0x21...0x7E).contains($0) }) { return nil }
+            return .invalidValue("token: it is empty, or has a character other than visible ASCII")
+        }
+
         private static func session(of authorization: String) -> String {
             let start = "Bearer spt_"
             guard authorization.hasPrefix(start) else { return "" }

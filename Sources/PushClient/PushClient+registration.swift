@@ -269,7 +269,7 @@ extension PushClient {
     }
 
     /// Whether a text can be a registration id, which becomes a part of a path.
-    private static func isRegistrationID(_ text: String) -> Bool {
+    static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
     }

@@ -113,12 +113,13 @@ extension PushClient {
         guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {
             return SignOuts(self.records.account)
         }
-        return SignOuts(self.records.account) { [deadline] refused in
+        return SignOuts(self.records.account) { [deadline, credentials] refused in
             // Without a token the sign-out waits.
             let token = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: deadline)) {
                 try await provider.token(insteadOf: refused)
             }
-            return token == refused ? nil : token
+            guard let token, token != refused, credentials.fault("Bearer \(token)") == nil else { return nil }
+            return token
         }
     }
 

@@ -112,6 +112,14 @@ import Testing
         #expect(try await next.sync().value.notifications.isEmpty)
     }
 
+    @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
+    func anImpossibleDeviceIsRefused(id: String) async {
+        let (client, error) = (self.server.client(), PushClientError.invalidValue("device: no device can have this id"))
+        await #expect(throws: error) { try await client.endDevice(id) }
+        await #expect(throws: error) { try await client.setDeviceKey("key", of: id) }
+        #expect(self.server.requests.isEmpty)
+    }
+
     /// Another part of the app is signed in with the same store and name.
     @Test func aClientWithoutCredentialsSeesNothing() async throws {
         let (store, id) = (PushClient.Store.memory, self.server.add("for alice"))
