@@ -475,7 +475,7 @@ public final class PushClient {
         } catch (PushClientException unstored) {
             // The token could not be stored, so nobody could use the session: the client ends it.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
-            signOuts().finishOnce(order, options.deadline());
+            signOuts().finish(null, order, options.deadline());
             throw unstored;
         }
     }
@@ -505,17 +505,17 @@ public final class PushClient {
         // The inbox is removed before this line, because the app's token provider may be slow.
         String authorization = cached.token == null ? api.lastAuthorization(deadline) : "Bearer " + cached.token;
         Json order = signOuts().order(authorization, cached.registration, api.account(), accountId);
-        try {
-            if (authorization != null || cached.registration != null) signOuts().store(order);
-        } catch (PushClientException full) {
-            return signOuts().finishOnce(order, deadline);
+        // Without a credential and a device there is nothing to end.
+        boolean isEnded = (authorization != null || cached.registration != null) && signOuts().end(order, deadline);
+        // Earlier sign-outs wait for the network, too.
+        if (isEnded || authorization == null) {
+            try {
+                finishSignOuts(options, store, deadline);
+            } catch (PushClientException later) {
+                // Their orders stay for the next call.
+            }
         }
-        try {
-            // Without a credential the session may still be open at the server.
-            return finishSignOuts(options, store, deadline) && authorization != null;
-        } catch (PushClientException later) {
-            return false;
-        }
+        return isEnded;
     }
 
     SignOut signOuts() {

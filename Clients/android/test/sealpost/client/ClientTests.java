@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 import javax.net.ssl.KeyManagerFactory;
@@ -997,6 +998,42 @@ public final class ClientTests {
                     "the requests");
             Check.equal(server.devices, Collections.emptySet(), "ended");
         });
+    }
+
+    /** The order for the device comes after the one that has ended the session, so its answer is 401. */
+    public static void theOrderOfALateRegistrationIsDoneWithItsSession() throws Exception {
+        with((server, folder) -> {
+            server.endsSessions = true;
+            PushClient client = filledClient(server, folder);
+            boolean[] isEnded = {false};
+            server.held = () -> isEnded[0] = server.signedIn(folder.store()).signOut();
+            Check.fails(() -> client.register("fcm", "other", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
+            Check.that(isEnded[0], "the server knows");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing waits");
+            Check.that(client.signOut(), "again");
+        });
+    }
+
+    public static void twoThreadsCarryOutASignOutOnce() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try {
+            with((server, folder) -> {
+                PushClient client = filledClient(server, folder);
+                server.endsSessions = true;
+                ReentrantLock lock = folder.store().signOuts();
+                List<Future<Boolean>> other = new ArrayList<>();
+                server.held = () -> {
+                    other.add(threads.submit(() -> PushClient.finishSignOuts(server.options(), folder.store())));
+                    while (!lock.hasQueuedThreads() && server.log.size() < 2) Thread.yield();
+                };
+                Check.that(client.signOut(), "the server knows");
+                Check.that(other.get(0).get(), "nothing waits");
+                Check.equal(server.log, ENDED, "the requests");
+                Check.equal(TestFolder.count(new File(folder.file, "signouts")), 0, "files");
+            });
+        } finally {
+            threads.shutdown();
+        }
     }
 
     public static void aLostKeyLeavesNoOrphansAndADamagedFileIsFetchedAgain() throws Exception {
