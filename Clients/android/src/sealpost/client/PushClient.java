@@ -314,13 +314,16 @@ public final class PushClient {
      * @param handle the provider's token for this device; empty for {@code stream}, which has none
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
-        return register(new Registration(this, platform, handle, tags), options.deadline());
+        return register(new Registration(this, platform, handle, tags), false, options.deadline());
     }
 
-    private String register(Registration registration, Deadline deadline) throws PushClientException {
+    private String register(Registration registration, boolean isOnlyIfNeeded, Deadline deadline) throws PushClientException {
         ReentrantLock lock = store.registration();
         deadline.acquire(lock);
         try {
+            // Another thread may have registered this device meanwhile.
+            String current = isOnlyIfNeeded && isRegistrationChecked ? registration.current(WEEK, deadline) : null;
+            if (current != null) return current;
             String id = registration.register(deadline);
             isRegistrationChecked = true;
             return id;
@@ -350,15 +353,7 @@ public final class PushClient {
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
         if (current != null && (isRegistrationChecked || !isRetired(current, deadline))) return current;
-        ReentrantLock lock = store.registration();
-        deadline.acquire(lock);
-        try {
-            // Another thread may have registered this device meanwhile.
-            current = registration.current(WEEK, deadline);
-            return current != null && isRegistrationChecked ? current : register(registration, deadline);
-        } finally {
-            lock.unlock();
-        }
+        return register(registration, true, deadline);
     }
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {

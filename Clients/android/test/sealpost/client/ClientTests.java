@@ -1014,6 +1014,25 @@ public final class ClientTests {
         });
     }
 
+    public static void aRegistrationTakesItsLockOnce() throws Exception {
+        with((server, folder) -> {
+            Set<Integer> counts = new HashSet<>();
+            Options options = server.options().observer(new Observer() {
+                @Override
+                public void answered(String method, String route, int status, long millis) {
+                    counts.add(folder.store().registration().getHoldCount());
+                }
+
+                @Override
+                public void failed(
+                        String method, String route, PushClientException.Reason reason, Interference.Kind kind, long millis) {}
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(counts, Collections.singleton(1), "locks during the requests");
+        });
+    }
+
     public static void twoThreadsCarryOutASignOutOnce() throws Exception {
         ExecutorService threads = Executors.newSingleThreadExecutor();
         try {
