@@ -397,7 +397,7 @@ public final class PushClient {
      * stored before the first answer, under another name than {@code username}.
      */
     public Session signIn(String username, String password) throws PushClientException {
-        Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
+        Api api = new Api(options, Credentials.typed(username, password), this.api.own());
         Session session = newSession(api, username);
         begin(session, session.token(), api.account());
         return session;
