@@ -1105,8 +1105,14 @@ public final class ClientTests {
                     server.signedIn(folder.store()), new PushClient(server.options(), none, folder.store()), signedOut)) {
                 for (Check.Body task : newTasks(client)) Check.fails(task, PushClientException.Reason.SIGNED_OUT);
                 for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+                Outbox outbox = client.outbox();
+                Outbox.Failure failure = new Outbox.Failure("key", null);
+                for (Check.Body call : Arrays.<Check.Body>asList(
+                        outbox::count, outbox::failures, outbox::flush, () -> outbox.discard(failure))) {
+                    Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+                }
+                Check.equal(client.account.lastIndex().outbox.size(), 0, "what waits");
             }
-            Check.equal(server.signedIn(folder.store()).outbox().count(), 0, "what waits");
             Check.equal(server.log, Collections.emptyList(), "requests");
         });
     }
