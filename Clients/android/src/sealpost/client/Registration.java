@@ -100,10 +100,7 @@ final class Registration {
         if (handle != null && !handle.isEmpty()) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
-        // The id is checked because it becomes a part of paths.
-        if (id == null || !id.matches("[A-Za-z0-9_.-]{1,128}") || id.equals(".") || id.equals("..")) {
-            throw answer.unexpected("a registration id");
-        }
+        if (id == null || !Device.isId(id)) throw answer.unexpected("a registration id");
         return id;
     }
 

@@ -1702,6 +1702,14 @@ public final class ClientTests {
             for (String password : new String[] {"", "a\r"}) {
                 Check.that(refusal(() -> Credentials.basic("alice", password)).startsWith("the password "), password);
             }
+            List<String> none = Collections.emptyList();
+            for (String id : new String[] {"", ".", "..", "a/b", "../sessions/current", "a?b", "\u00e9", repeated("a", 129)}) {
+                Check.that(refusal(() -> new Device(id, "fcm", null, none, false, false)).startsWith("the id of a device "), id);
+                server.devices.add(id);
+                Check.fails(() -> server.client(folder.store()).devices().list(), PushClientException.Reason.INTERFERENCE);
+                server.devices.remove(id);
+            }
+            new Device(repeated("a", 128), "fcm", null, none, false, false);
             Credentials.basic("J\u00fcrgen M.", "a:b \u00e9");
             for (String token : new String[] {"", "a b", "a\r\nX: y", "a\u00e9", "=", "a=b", "\"a\""}) {
                 Check.that(refusal(() -> Credentials.token(token, "alice")).startsWith("the token "), token);
