@@ -620,10 +620,15 @@ public final class PushClient {
 
     /** Ends devices of this account that an earlier sign-out could not end. */
     private void endEarlierDevices(Deadline deadline) {
+        ReentrantLock lock = store.registration();
+        // A registration that runs now may get the id of an earlier device.
+        if (!lock.tryLock()) return;
         try {
             signOuts().finish(api, api.account(), deadline);
         } catch (PushClientException later) {
             // The orders stay for the next sync; the inbox is complete without them.
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -1033,6 +1033,34 @@ public final class ClientTests {
         });
     }
 
+    public static void aSyncDoesNotEndTheDeviceThatAnotherThreadRegisters() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try {
+            with((server, folder) -> {
+                server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+                TokenProvider none = refused -> null;
+                Check.that(!new PushClient(server.options(), Credentials.token(none, "alice"), folder.store()).signOut(), "it waits");
+                ReentrantLock lock = folder.store().registration();
+                List<Future<String>> other = new ArrayList<>();
+                Options options = server.options().connections(url -> {
+                    // This function runs before the request that ends the earlier device.
+                    if (url.getPath().startsWith("/api/register/") && other.isEmpty()) {
+                        PushClient registering = server.client(folder.store());
+                        other.add(threads.submit(() -> registering.register("fcm", "handle", Collections.<String>emptyList())));
+                        while (!lock.hasQueuedThreads() && !other.get(0).isDone()) Thread.yield();
+                    }
+                    return (java.net.HttpURLConnection) url.openConnection();
+                });
+                PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+                Check.that(client.sync().isFresh(), "fresh");
+                Check.equal(other.get(0).get(), "device-1", "the same id");
+                Check.equal(server.devices, Collections.singleton("device-1"), "registered");
+            });
+        } finally {
+            threads.shutdown();
+        }
+    }
+
     public static void twoThreadsCarryOutASignOutOnce() throws Exception {
         ExecutorService threads = Executors.newSingleThreadExecutor();
         try {
