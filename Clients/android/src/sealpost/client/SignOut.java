@@ -31,8 +31,9 @@ final class SignOut {
     }
 
     /**
-     * The latest sessions that the server has ended for this process, with their servers. Another
-     * order for such a session gets the answer {@link Answered#NOBODY}.
+     * The latest sessions that the server has ended for this process, with their servers. A session
+     * ends with its devices, so another order for it needs no request. The server would count it
+     * as a wrong credential.
      */
     private static final Map<String, Boolean> ENDED_SESSIONS =
             Collections.synchronizedMap(new LinkedHashMap<String, Boolean>() {
@@ -160,6 +161,8 @@ final class SignOut {
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushClientException {
+        String ended = options.base() + '\n' + credential;
+        if (ENDED_SESSIONS.containsKey(ended)) return true;
         // The client ignores answers for other accounts. If the order has no account identifier,
         // the user name of its password identifies the account.
         Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
@@ -171,11 +174,9 @@ final class SignOut {
         Answered session = credential.startsWith("Bearer ")
                 ? end(api, Paths.CURRENT_SESSION, deadline)
                 : Answered.REFUSED;
-        String ended = options.base() + '\n' + credential;
         if (session == Answered.ENDED) ENDED_SESSIONS.put(ended, true);
         // The end of a session also ends its device.
-        return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED
-                || session == Answered.NOBODY && ENDED_SESSIONS.containsKey(ended);
+        return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
     }
 
     /**
