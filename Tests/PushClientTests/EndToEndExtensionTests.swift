@@ -124,7 +124,10 @@ struct EndToEndVectors {
 
     /// The keys of a device, such as `phone`.
     func keys(_ name: String) throws -> DeviceKeys {
-        let device = try #require(self.json["devices"]?[name])
+        try Self.keys(of: #require(self.json["devices"]?[name]))
+    }
+
+    static func keys(of device: JSONValue) throws -> DeviceKeys {
         let secrets = try ["signingPrivate", "agreementPrivate"].map { name in
             try #require(EndToEndText.bytes(Substring(device.text(name)).utf8, count: 32))
         }
