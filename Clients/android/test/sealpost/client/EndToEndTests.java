@@ -204,7 +204,7 @@ public final class EndToEndTests {
         }
     }
 
-    /** From API level 31 on the private keys are in the Keystore: the client must not export them. */
+    /** A private key in Android's Keystore has no encoding, so the client must not need one. */
     public static void keysThatCannotBeExportedSignAndOpen() throws Exception {
         TestKeystore keystore = new TestKeystore();
         Security.addProvider(keystore);

@@ -25,7 +25,7 @@ final class EndToEnd {
     static final List<String> SENDERS = Collections.<String>emptyList();
     /** The name under which the store has the keys of this device. */
     private static final String KEYS = "device keys";
-    /** The names of the private keys in the Keystore. An app with several accounts adds the account. */
+    /** The names of the Keystore's keys. An app with several accounts adds the account. */
     private static final String SIGNING = "sealpost signing";
     private static final String AGREEMENT = "sealpost agreement";
     /** In the store's text, this word stands for a private key that is in the Keystore. */

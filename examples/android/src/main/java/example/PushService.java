@@ -25,8 +25,8 @@ public final class PushService extends FirebaseMessagingService {
             if (isShown) PushWorker.show(this, push.id(), null);
             enqueue(push.id());
         } catch (PushClientException error) {
-            // The store cannot be used now, for example because the disk is full. The worker removes
-            // the placeholder if the push was for another account.
+            // The store cannot be used now, for example because the disk is full. The worker
+            // removes the placeholder if the push was for another account.
             if (isShown && error.reason() == PushClientException.Reason.STORAGE) PushWorker.show(this, push.id(), null);
             enqueue(PushWorker.EVERYTHING);
         }
