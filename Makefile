@@ -45,7 +45,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build build-tests build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize check-release e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build build-tests build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-thousand-devices bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize check-release e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build $(DEBUG) --product sealpost-demo
@@ -77,9 +77,9 @@ release-demo: packages
 
 # Ratios within one run: requests to Hummingbird and nginx, pushes to libcurl and AsyncHTTPClient, a
 # herd to plain fetches, posts to PostgreSQL and a loop over SQLite, PostgreSQL to pgbench, its outbox
-# to a prototype, and two servers to one. Each bench fails below its limits; `make --keep-going bench`
-# continues with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers plots
+# to a prototype, two servers to one, and end-to-end payloads to key agreements. Each bench fails
+# below its limits; `make --keep-going bench` continues with the others.
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-thousand-devices plots
 
 # Draws each bench's output in .build-benchmarks/results, also if it ended below a limit.
 plots:
@@ -113,6 +113,10 @@ bench-outbox: bench-tools
 
 bench-servers: release bench-packages
 	scripts/e2e run bench-servers .build/release/sealpost
+
+# The sender's time for end-to-end payloads, in each library for backends: five minutes.
+bench-thousand-devices: release bench-packages test-packages
+	scripts/thousand-devices .build/release/sealpost
 
 # A fetch's instructions, compared with another executable: make bench-instructions BASELINE=path
 bench-instructions: release bench-packages
