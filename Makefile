@@ -4,9 +4,9 @@ PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghtt
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate mono-mcs nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
 DEB_PACKAGES = binutils chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc gdb golang-go iproute2 \
-	libmono-system-net-http4.0-cil \
+	libbcprov-java libmono-system-net-http4.0-cil \
 	libmono-system-runtime-serialization4.0-cil lua-sec mmdebstrap nghttp2-client podman prometheus prosody \
-	prosody-modules runc slowhttptest squid systemd-container varnish wrk
+	prosody-modules pypy3 runc slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
 # Cross-module optimization and the static standard library save a tenth of a request's CPU time.
 # The prefix map keeps this machine's paths out of the executable.
