@@ -11,7 +11,7 @@
  * ```
  */
 
-import {OWN_OPTIONS, PushClient, WORKER_CHANNEL, checkedOptions, pushedHint, pushedID} from './sealpost.js';
+import {OWN_OPTIONS, PushClient, WORKER_CHANNEL, checkedOption, checkedOptions, pushedHint, pushedID} from './sealpost.js';
 
 /**
  * Options of `PushClient.open` for this worker's clients. They are for values that a page cannot
@@ -49,6 +49,8 @@ export const texts = {
    */
   gone: () => ({body: 'A message is no longer available.', silent: true}),
 };
+
+const TEXTS = {arrived: 'a function', unknown: 'a function', gone: 'a function'};
 
 const opened = new Map();
 
@@ -182,11 +184,13 @@ async function open({id, name, page}) {
 }
 
 self.addEventListener('install', event => {
-  // With a wrong option each push would show the placeholder. The browser keeps the worker before
-  // this one, and hides the error from the page.
+  // With a wrong option or text each push would show the placeholder. The browser keeps the worker
+  // before this one, and hides the error from the page.
   event.waitUntil((async () => {
     try {
       checkedOptions(options, OWN_OPTIONS);
+      checkedOptions(texts, TEXTS);
+      for (const name of Object.keys(TEXTS)) checkedOption(name, texts[name], TEXTS[name]);
     } catch (error) {
       const channel = new BroadcastChannel(WORKER_CHANNEL);
       channel.postMessage({worker: location.href, message: error.message});

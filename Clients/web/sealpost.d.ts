@@ -131,7 +131,7 @@ export interface OpenOptions {
   signatures: Signatures;
   /** The API's URL; the page's own origin by default. */
   server?: string;
-  /** The name of the app, if the server sends for several apps. */
+  /** The app's name, if the server sends for several apps: 1 to 64 of `a-z`, `0-9`, `-`, `_`. */
   app?: string | null;
   /** The largest accepted difference between the clocks of server and device, in seconds. */
   signatureTolerance?: number;
@@ -152,9 +152,9 @@ export interface OpenOptions {
   placeholder?: string;
   /** The page that a click opens; `{id}` stands for the notification's id. */
   page?: string | null;
-  /** The service worker's file. */
+  /** The service worker's file, on the page's origin. */
   worker?: string;
-  /** The service worker's scope. */
+  /** The service worker's scope, on the page's origin. */
   scope?: string;
   /** A name for the account's stored state, if one origin has several accounts. */
   name?: string;
@@ -175,7 +175,7 @@ export interface OpenOptions {
 
 /** Options of `PushClient.reopen`: the page's stored settings have the others. */
 export type OwnOptions = Partial<Omit<OpenOptions,
-  'server' | 'app' | 'signatures' | 'signatureTolerance' | 'title' | 'icon' | 'page' | 'placeholder' | 'isDeviceShared' | 'endToEnd'>>;
+  'server' | 'app' | 'signatures' | 'signatureTolerance' | 'title' | 'icon' | 'page' | 'placeholder' | 'worker' | 'scope' | 'name' | 'isDeviceShared' | 'endToEnd'>>;
 
 export type ErrorCode =
   | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'storage' | 'unavailable' | 'denied' | 'closed'
@@ -254,8 +254,8 @@ export class PushClient {
   changePassword(current: string, next: string): Promise<void>;
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
-   * confirmed both. False, without an effect, if another account has signed in since, in another
-   * tab.
+   * confirmed both. False if nobody is signed in; also, without an effect, if another account has
+   * signed in since, in another tab.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */
@@ -309,8 +309,8 @@ export class PushClient {
   register(options?: {tags?: string[]}): Promise<string>;
   /**
    * Registers again if something has changed or a week has passed; null if this device was never
-   * registered. Throws `denied` if the user no longer allows notifications, and `keyReplaced` if
-   * the server lists other end-to-end keys for this device.
+   * registered. Throws `signedOut` if nobody is signed in, `denied` if the user no longer allows
+   * notifications, and `keyReplaced` if the server lists other end-to-end keys for this device.
    */
   registerIfNeeded(): Promise<string | null>;
   /** The id of this device's registration for Web Push; null if it has none. */
@@ -331,7 +331,7 @@ export class PushClient {
   approveDevice(id: string, fingerprint: string): Promise<void>;
   /** Gives this device's keys to the server again, after `keyReplaced`. */
   setDeviceKey(): Promise<void>;
-  /** Ends a device of the account; this one can register again. */
+  /** Ends a device of the account; this one can register again. An unknown id has no effect. */
   endDevice(id: string): Promise<void>;
   /** Adds this device to a topic; throws `notRegistered` before `register`. */
   joinTopic(topic: string): Promise<void>;

@@ -388,9 +388,7 @@ async function ownVerify(verifier, publicKey) {
  */
 export async function importKeys(publicKeys, verifier = null) {
   return Promise.all(publicKeys.map(async x => {
-    const bytes = bytesOfURL(x);
-    if (bytes?.length !== 32) throw new TypeError(`"${printable(String(x))}" is no public key of Ed25519: 32 bytes in base64url`);
-    const thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
+    const bytes = bytesOfURL(x), thumbprint = base64URL(await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64URL(bytes)}"}`)));
     return {id: thumbprint, verify: await platformVerify(bytes) ?? await ownVerify(verifier, bytes)};
   }));
 }
@@ -786,12 +784,12 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
 
-/** The server's address, relative to the page's. */
-function addressOf(server) {
+/** The URL of a text, relative to the page's; null for an invalid text. */
+function urlOf(text) {
   try {
-    return new URL(server, globalThis.location?.href);
+    return new URL(text, globalThis.location?.href);
   } catch {
-    throw new PushClientError('invalidServer', "The server's address is not a URL.");
+    return null;
   }
 }
 
@@ -819,8 +817,8 @@ function routeOf(path) {
  */
 class Conversation {
   constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers}) {
-    const base = addressOf(server);
-    if (!/^https?:$/.test(base.protocol)) throw new PushClientError('invalidServer', "The server's address must begin with https:// or http://.");
+    const base = urlOf(server);
+    if (!/^https?:$/.test(base?.protocol)) throw new PushClientError('invalidServer', "The server's address must be a URL that begins with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
       throw new PushClientError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
@@ -1020,6 +1018,7 @@ async function within(deadline, promise, message, code = 'offline') {
 }
 
 const offline = (message, details) => new PushClientError('offline', message, details);
+const signedOut = () => new PushClientError('signedOut', 'Nobody is signed in.');
 
 /**
  * The value of a field without surrounding blanks. This avoids a regular expression: one that
@@ -1897,43 +1896,54 @@ const DRAIN = 0.1;
  */
 const LOCAL = 1 / 8;
 
-/** The kinds of options, as errors name them. */
+const textOf = pattern => value => typeof value === 'string' && pattern.test(value);
+const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
+const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
+const keysOf = length => value => listOf(key => typeof key === 'string' && bytesOfURL(key)?.length === length)(value) && value.length > 0;
+/** The kinds of options, as errors name them. A text such as `a text or null` joins several. */
 const KINDS = {
-  'a text': value => typeof value === 'string',
-  'a text or null': value => value === null || typeof value === 'string',
-  'a name or null': value => value === null || (typeof value === 'string' && value !== ''),
-  'a function or null': value => value === null || typeof value === 'function',
-  'a URL, a function or null': value => value === null || ['string', 'function'].includes(typeof value),
-  'true or false': value => typeof value === 'boolean',
+  ...Object.fromEntries([null, true, false, Infinity].map(one => [one, value => value === one])),
+  'a text': textOf(/^/), 'a text that is not empty': textOf(/./s), 'a text of visible ASCII': textOf(/^[\x21-\x7E]+$/),
+  '1 to 64 of the characters a-z, 0-9, - and _': textOf(/^[a-z0-9_-]{1,64}$/),
+  'the identifier of an account': value => isIdentifier(value),
+  'the id of a device': textOf(/^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,128}$/),
+  'a notification': value => numberFrom(0)(value?.id) && (value.createdAt === null || (value.createdAt instanceof Date && KINDS['a time'](value.createdAt))),
+  'a URL': value => KINDS['a text that is not empty'](value) && urlOf(value) !== null,
+  // Tests have no page.
+  "a URL of the page's origin": value => KINDS['a URL'](value) && (!globalThis.location || urlOf(value).origin === urlOf(location.href).origin),
+  'a function': value => typeof value === 'function', 'an AbortSignal': value => value instanceof AbortSignal,
   // A timer replaces delays beyond its range by none; `events` waits for four times its `silence`.
   'a number of seconds above 0': value => Number.isFinite(value) && value > 0 && value < 2 ** 29 / 1000,
-  'a number from 0': value => typeof value === 'number' && value >= 0,
-  'a whole number from 1': value => Number.isSafeInteger(value) && value >= 1,
-  'a whole number from 0 or Infinity': value => value === Infinity || (Number.isSafeInteger(value) && value >= 0),
-  'a whole number from 1 or Infinity': value => value === Infinity || KINDS['a whole number from 1'](value),
-  'a list of texts': value => Array.isArray(value) && value.every(KINDS['a text']),
-  'a list of public keys': value => Array.isArray(value) && value.length > 0 && value.every(key => KINDS['a text'](key) && bytesOfURL(key)?.length === 65),
-  'an object or null': value => typeof value === 'object',
-  'a time or null': value => value === null || !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
-  'an AbortSignal': value => value instanceof AbortSignal,
-  'anything': () => true,
+  'a number from 0': numberFrom(0, value => typeof value === 'number'), 'a whole number from 0': numberFrom(0), 'a whole number from 1': numberFrom(1),
+  'a list of texts': listOf(textOf(/^/)), 'a list of public keys': keysOf(65), 'a list of public keys of Ed25519 in base64url': keysOf(32),
+  '{keys: [...]}': value => pinnedKeys(value).length === 0 || checkedOptions(value, {keys: 'a list of public keys of Ed25519 in base64url'}),
+  'an object with `senders`': value => Boolean(value?.senders) && checkedOptions(value, {senders: 'a list of public keys', isRequired: 'true or false'}),
+  'a time': value => !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
+  'a store': value => value instanceof MemoryStore || value instanceof IndexedStore,
 };
 
-/** The kind of each option of `open`. `addressOf` and `pinnedKeys` check the first two. */
+/** The kind of each option of `open`. */
 const OPTIONS = {
-  server: 'anything', signatures: 'anything', app: 'a name or null', token: 'a URL, a function or null', name: 'a text',
+  server: 'a text that is not empty', signatures: '{keys: [...]}', app: '1 to 64 of the characters a-z, 0-9, - and _ or null',
+  token: "a URL of the page's origin or a function or null", name: 'a text',
   deadline: 'a number of seconds above 0', signatureTolerance: 'a number from 0', answerLimit: 'a whole number from 1 or Infinity', limit: 'a whole number from 1',
-  title: 'a text or null', icon: 'a text or null', page: 'a text or null', placeholder: 'a text', worker: 'a text', scope: 'a text',
-  isDeviceShared: 'true or false', endToEnd: 'an object or null',
+  title: 'a text or null', icon: 'a text or null', page: 'a URL or null', placeholder: 'a text',
+  worker: "a URL of the page's origin", scope: "a URL of the page's origin", isDeviceShared: 'true or false', endToEnd: 'an object with `senders` or null',
   observe: 'a function or null', headers: 'a function or null', verifier: 'a function or null',
-  fetch: 'a function or null', store: 'an object or null', now: 'a function or null', makeToken: 'a function or null',
+  fetch: 'a function or null', store: 'a store or null', now: 'a function or null', makeToken: 'a function or null',
 };
 
 /** The kind of each option of `reopen`: the page's stored settings have the others. */
-export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || !SHARED.includes(name)));
+export const OWN_OPTIONS = Object.fromEntries(Object.entries(OPTIONS).filter(([name]) => name === 'token' || ![...SHARED, 'name', 'worker', 'scope'].includes(name)));
 
 /** The channel on which a worker tells pages why it does not start. */
 export const WORKER_CHANNEL = 'sealpost-worker';
+
+/** The value of an option. Throws a `TypeError` for a value that is not of the option's kind. */
+export function checkedOption(name, value, kind) {
+  if (!kind.split(' or ').some(one => KINDS[one](value))) throw new TypeError(`The option \`${name}\` must be ${kind}.`);
+  return value;
+}
 
 /**
  * The options that are not undefined. Throws a `TypeError` for an option that does not exist, which
@@ -1944,13 +1954,8 @@ export function checkedOptions(options, kinds = OPTIONS) {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
     if (!Object.hasOwn(kinds, name)) throw new TypeError(`There is no option \`${printable(name)}\`.`);
-    if (!KINDS[kinds[name]](value)) throw new TypeError(`The option \`${name}\` must be ${kinds[name]}.`);
+    checkedOption(name, value, kinds[name]);
   }
-  if (kinds === OPTIONS && options.endToEnd) {
-    const {senders} = checkedOptions(options.endToEnd, {senders: 'a list of public keys', isRequired: 'true or false'});
-    if (!senders) throw new TypeError('The option `senders` is missing.');
-  }
-  if (kinds === OPTIONS && Array.isArray(options.signatures?.keys)) checkedOptions(options.signatures, {keys: 'anything'});
   return Object.fromEntries(given);
 }
 
@@ -2011,12 +2016,12 @@ export class PushClient {
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...checkedOptions(options)};
-    settings.server = addressOf(settings.server).href;
+    settings.server = urlOf(settings.server)?.href;
     // If the user has signed in at another site, the query may contain codes, which must not be
     // stored.
-    settings.page = settings.page ? addressOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
+    settings.page = settings.page ? urlOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
-    if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
+    if (typeof settings.token === 'string') settings.token = urlOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
     await push.#inTime(push.#begin());
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
@@ -2162,9 +2167,7 @@ export class PushClient {
       await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}, deadline});
       await this.#signIn(this.account, next, deadline);
       // The tab that reads the events need not wait until the server ends the stream.
-      const channel = new BroadcastChannel(`${this.#channelName} events`);
-      channel.postMessage({isNewSession: true});
-      channel.close();
+      this.#announce(`${this.#channelName} events`, {isNewSession: true});
     };
     await alone(`${this.#channelName} password`, deadline, change, change);
   }
@@ -2177,9 +2180,9 @@ export class PushClient {
    * account whose answers the client accepts. `expiresAt` is a date, or the session's `ExpiresAt`.
    */
   async useToken(token, session) {
-    const kinds = {account: 'a text', id: 'a text or null', expiresAt: 'a time or null'};
-    const {account, id = null, expiresAt = null} = checkedOptions(session, kinds);
-    if (account === undefined) throw new TypeError('The option `account` is missing.');
+    checkedOption('token', token, 'a text of visible ASCII');
+    const {account, id = null, expiresAt = null} = checkedOptions(session, {account: 'a text', id: 'the identifier of an account or null', expiresAt: 'a time or null'});
+    checkedOption('account', account, 'a text that is not empty');
     await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
@@ -2216,8 +2219,8 @@ export class PushClient {
    * retries at the next start of the page and with each event of the worker. If the token can no
    * longer end a device, the account's next sign-in in this browser ends it.
    *
-   * Does nothing, and returns false, if another account has signed in here since. Throws `storage`
-   * only if the browser cannot delete the stored state.
+   * Returns false if nobody is signed in. Does nothing, and returns false, if another account has
+   * signed in here since. Throws `storage` only if the browser cannot delete the stored state.
    */
   async signOut() {
     const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
@@ -2244,9 +2247,8 @@ export class PushClient {
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      const isDone = await within(end, turn, '');
       // Without a token the session may still be open at the server.
-      return isDone && (ending !== null || account === null);
+      return await within(end, turn, '') && ending !== null;
     } catch (error) {
       if (!(error instanceof PushClientError)) throw error;
       return false;
@@ -2446,7 +2448,7 @@ export class PushClient {
    * current; null if never.
    */
   async cachedInbox(options = {}) {
-    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity', before: 'an object or null'});
+    const {limit = PAGE, before = null} = checkedOptions(options, {limit: 'a whole number from 0 or Infinity', before: 'a notification or null'});
     return this.#inboxOf({limit, before, isFresh: false});
   }
 
@@ -2518,6 +2520,7 @@ export class PushClient {
    * changes and a mark after them, and `hasMore` is true.
    */
   async changes(mark = null, options = {}) {
+    checkedOption('mark', mark, 'a text or null');
     const {limit = PAGE} = checkedOptions(options, {limit: 'a whole number from 1 or Infinity'});
     let head, entries, rows;
     // All values must come from one revision of the store: with a newer mark, the caller would
@@ -2785,7 +2788,7 @@ export class PushClient {
    */
   async markRead(ids, isRead = true) {
     const wanted = [ids].flat().map(checked);
-    checkedOptions({isRead}, {isRead: 'true or false'});
+    checkedOption('isRead', isRead, 'true or false');
     let names;
     await this.#change(async draft => {
       names = [];
@@ -3003,15 +3006,17 @@ export class PushClient {
    * the server no longer has the device, or a week has passed. Call this at each start, and after
    * signing in. Without a network the call returns the stored id.
    *
-   * Returns null if this device was never registered. Throws `denied` if the user no longer allows
-   * notifications, and `unavailable` if the browser no longer has Web Push. With end-to-end
-   * encryption, the call also gives the server this device's keys, if the server has lost them. It
-   * throws `keyReplaced` if the server lists other keys; the registration is then still valid.
+   * Returns null if this device was never registered. Throws `signedOut` if nobody is signed in,
+   * `denied` if the user no longer allows notifications, and `unavailable` if the browser no longer
+   * has Web Push. With end-to-end encryption, the call also gives the server this device's keys, if
+   * the server has lost them. It throws `keyReplaced` if the server lists other keys; the
+   * registration is then still valid.
    *
    * The server removes a device that is gone according to its push service. If a new password, an
    * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
+    await this.#checkAccount();
     const stored = await this.#read('registration');
     if (!stored) return null;
     checkPush();
@@ -3051,12 +3056,11 @@ export class PushClient {
   }
 
   /**
-   * Ends a device of the account, such as a lost phone. After the end of this device, calls that
-   * need its registration throw `notRegistered` until it is registered again.
+   * Ends a device of the account, such as a lost phone; an unknown id has no effect. After the end
+   * of this device, calls that need it throw `notRegistered` until it is registered again.
    */
   async endDevice(id) {
-    if (typeof id !== 'string' || id === '') throw new TypeError('The id of a device must be a text.');
-    await this.#call('DELETE', `/api/register/${escape(id)}`);
+    await this.#call('DELETE', `/api/register/${checkedOption('id', id, 'the id of a device')}`);
     await this.#change(async draft => {
       const stored = await draft.read('registration');
       // The date makes the next `registerIfNeeded` register again.
@@ -3078,6 +3082,7 @@ export class PushClient {
   }
 
   async #changeTopic(method, topic) {
+    checkedOption('topic', topic, 'a text that is not empty');
     await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
     await this.#change(async draft => {
       const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => lowered(other) !== lowered(topic));
@@ -3346,7 +3351,7 @@ export class PushClient {
     await this.#change(async draft => { if (!await draft.row('device')) draft.writeClear('device', made); });
     const listed = (await this.#keysIn(list ?? await this.#listed(deadline))).find(device => device.id === id)?.key;
     const own = await this.#deviceKeys();
-    if (!own) throw new PushClientError('signedOut', 'The user has signed out.');
+    if (!own) throw signedOut();
     const {key} = own;
     if (!listed) await this.#setKey(id, key.text, deadline);
     else if (listed.id !== key.id) throw new PushClientError('keyReplaced', 'The server lists other keys for this device.');
@@ -3450,6 +3455,7 @@ export class PushClient {
    * null.
    */
   async closeSeen(kept = null) {
+    checkedOption('kept', kept, 'a whole number from 0 or null');
     // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
     const {failure} = await this.sync({limit: 0});
@@ -3533,7 +3539,7 @@ export class PushClient {
     // Otherwise the next account's stream would go on in this loop.
     const session = this.#sessionEnd.signal, leave = () => {
       found.length = 0;
-      give({error: new PushClientError('signedOut', 'The user has signed out.')});
+      give({error: signedOut()});
       end.abort();
     };
     session.addEventListener('abort', leave);
@@ -3772,7 +3778,7 @@ export class PushClient {
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
     // Another account has signed in here meanwhile.
-    if (epoch !== this.#epoch) throw new PushClientError('signedOut', 'The user has signed out.');
+    if (epoch !== this.#epoch) throw signedOut();
     if (account === null && answer.account !== null) await this.#learn(answer);
     return success(answer);
   }
@@ -3793,10 +3799,10 @@ export class PushClient {
   }
 
   /** Throws `signedOut` if nobody is signed in, or another tab has ended the account. */
-  async #checkAccount() {
-    if (this.#isInSession(await this.#store.head())) return;
+  async #checkAccount(head = null) {
+    if (this.#isInSession(head ?? await this.#store.head())) return;
     this.account = null;
-    throw new PushClientError('signedOut', 'Nobody is signed in.');
+    throw signedOut();
   }
 
   /**
@@ -3868,10 +3874,7 @@ export class PushClient {
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('storage', 'Other tabs change the stored data all the time.');
       const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
-      if (!isAnyEpoch && !this.#isInSession(head)) {
-        this.account = null;
-        throw new PushClientError('signedOut', 'The user has signed out.');
-      }
+      if (!isAnyEpoch) await this.#checkAccount(head);
       const {entries, ivs, damaged} = await this.#load(head), draft = new Draft(this.#store, head, stored, entries);
       if (!stored) {
         draft.key = await newKey();
@@ -3931,11 +3934,11 @@ export class PushClient {
     return this.#cache = {revision, epoch, entries, ivs, damaged, sorted: null};
   }
 
-  #announce() {
+  #announce(name = this.#channelName, message = {ended: this.#ended}) {
     if (typeof BroadcastChannel === 'undefined') return;
     // Browsers evict a page with an open channel from the back/forward cache at the next message.
-    const channel = new BroadcastChannel(this.#channelName);
-    channel.postMessage({ended: this.#ended});
+    const channel = new BroadcastChannel(name);
+    channel.postMessage(message);
     channel.close();
   }
 
@@ -4116,10 +4119,7 @@ function sessionIn(json) {
 }
 
 /** An id, which becomes a part of a path. */
-function checked(id) {
-  if (!Number.isSafeInteger(id)) throw new TypeError(`${String(id).slice(0, 40)} is no id of a notification`);
-  return id;
-}
+const checked = id => checkedOption('id', id, 'a whole number from 0');
 
 /** The ids in an event stream (WHATWG HTML section 9.2.6), however the network splits it. */
 export class EventLines {

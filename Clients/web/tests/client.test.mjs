@@ -1319,8 +1319,8 @@ test('a new session registers the device again, and nothing else does', async t 
     return server.requests.filter(request => request.startsWith('PUT')).length;
   };
   assert.deepEqual([await registrations(), await registrations()], [0, 0]);
-  server.tokens.add('spt_second').add('of an issuer').add('the next one');
-  for (const [token, wanted] of [['spt_second', 1], ['of an issuer', 1], ['the next one', 0]]) {
+  server.tokens.add('spt_second').add('of-an-issuer').add('the-next-one');
+  for (const [token, wanted] of [['spt_second', 1], ['of-an-issuer', 1], ['the-next-one', 0]]) {
     await push.useToken(token, {account: 'alice'});
     assert.deepEqual([await registrations(), await registrations()], [wanted, 0], token);
   }
@@ -1328,10 +1328,10 @@ test('a new session registers the device again, and nothing else does', async t 
 
 test('after the end of this device, calls that need it throw notRegistered, until it registers again', async t => {
   browser(t);
-  const server = new FakeServer(), push = await clientOf(t, server), [first, other] = [await push.register(), 'another device'];
+  const server = new FakeServer(), push = await clientOf(t, server), [first, other] = [await push.register(), 'another-device'];
   server.devices.add(other);
   await push.endDevice(other);
-  assert.equal(await push.registrationID(), first);
+  assert.deepEqual([await push.registrationID(), [...server.devices]], [first, [first]]);
   await push.endDevice((await push.devices()).find(({isThisDevice}) => isThisDevice).id);
   server.requests.length = 0;
   for (const [name, ...given] of [['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush']]) {
@@ -1339,10 +1339,10 @@ test('after the end of this device, calls that need it throw notRegistered, unti
   }
   assert.deepEqual([await push.registrationID(), server.requests], [null, []]);
   const second = await push.registerIfNeeded();
-  assert.deepEqual([[...server.devices], await push.registrationID()], [[other, second], second]);
+  assert.deepEqual([[...server.devices], await push.registrationID()], [[second], second]);
   await push.endDevice(second);
   await push.unregister();
-  assert.deepEqual([await push.registerIfNeeded(), [...server.devices]], [null, [other]]);
+  assert.deepEqual([await push.registerIfNeeded(), [...server.devices]], [null, []]);
 });
 
 test('a worker that refuses its options, or does not start, ends the call at once with the reason', async t => {
@@ -1672,27 +1672,37 @@ test('whether answers are signed is what the app has written down', async () => 
 });
 
 test('options that do not exist, and impossible values, are refused before they have an effect', async t => {
-  const push = await clientOf(t, new FakeServer()), {store} = push.settings;
+  browser(t);
+  const push = await clientOf(t, new FakeServer()), {store} = push.settings, elsewhere = 'https://other.example/file.js';
   const open = options => PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), ...options});
   const cases = {
     timeout: [() => open({timeout: 30}), () => PushClient.reopen('', {store, timeout: 30})],
     deadline: [0, -1, NaN, Infinity, 1e9, '30', null].flatMap(deadline => [() => open({deadline}), () => PushClient.reopen('', {store, deadline})]),
+    server: [5, null, ''].map(server => () => open({server})), page: ['http://[', '', 5].map(page => () => open({page})), store: [() => open({store: {}})],
+    worker: [elsewhere, ''].map(worker => () => open({worker})), scope: [elsewhere, 'http://['].map(scope => () => open({scope})),
+    token: [elsewhere, '', 'http://[', 'http://push.example/token'].map(token => () => open({token})).concat([5, undefined, '', 'a\nb'].map(token => () => push.useToken(token, {account: 'alice'}))),
+    name: [() => open({name: 5}), () => PushClient.reopen('', {store, name: 'b'})], keys: [[5], ['x'], [signatures.keys[0], null]].map(keys => () => open({signatures: {keys}})),
+    before: [{}, [], {id: 7}, {id: 7.5, createdAt: null}, {id: '7', createdAt: null}, {id: 7, createdAt: '2027-01-15T08:00:00Z'}, {id: 7, createdAt: new Date(NaN)}]
+      .map(before => () => push.cachedInbox({before})),
+    kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, ''].map(topic => () => push.joinTopic(topic)),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
     observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
-    senders: ['key', [], ['x'], [7], undefined].map(senders => () => open({endToEnd: {senders}})), app: [() => open({app: ''})],
+    senders: ['key', [], ['x'], [7], undefined].map(senders => () => open({endToEnd: {senders}})), app: ['', 'a b', 'Bank', 'a'.repeat(65)].map(app => () => open({app})),
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
-    isRead: [() => push.markRead([1], 'yes'), () => push.markRead(1, null)], device: [() => push.endDevice(), () => push.endDevice('')],
+    isRead: [() => push.markRead([1], 'yes'), () => push.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].map(id => () => push.endDevice(id)),
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
-    mark: [() => push.updates({mark: 7}).next()], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
+    mark: [() => push.updates({mark: 7}).next(), () => push.changes(5)], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
     tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
-    account: [() => push.useToken('spt_first', {id: 'an id'})], id: [() => push.useToken('spt_first', {account: 'alice', id: 7})],
+    account: [undefined, null, '', 5].map(account => () => push.useToken('spt_first', {account, id: 'an id'})), id: [7, '', 'a'.repeat(129)].map(id => () => push.useToken('spt_first', {account: 'alice', id})),
     expiresAt: [() => push.useToken('spt_first', {account: 'alice', expiresAt: 'soon'}), () => push.useToken('spt_first', {account: 'alice', expiresAt: 7})], object: [() => push.sync(5), () => push.sync([])],
   };
   for (const [name, calls] of Object.entries(cases)) {
     for (const call of calls) await assert.rejects(call, error => error instanceof TypeError && error.message.includes(name), `${name}: ${call}`);
   }
-  (await open({deadline: undefined, scope: undefined, endToEnd: null})).close();
+  (await open({deadline: undefined, scope: undefined, endToEnd: null, app: 'a'.repeat(64)})).close();
+  (await open({token: '/token', worker: 'https://push.example/worker.js', scope: './', page: elsewhere, server: '/server'})).close();
+  assert.deepEqual([(await push.cachedInbox({before: {id: 7, createdAt: null}})).count, await push.endDevice('a-device')], [0, undefined]);
 });
 
 test('without an account a call ends with signedOut and without a request, and the cached inbox is empty', async t => {
@@ -1704,11 +1714,11 @@ test('without an account a call ends with signedOut and without a request, and t
   for (const push of [fresh, left]) {
     for (const [name, ...given] of [
       ['sync'], ['notification', 7], ['preview', 7], ['markRead', 7], ['dismiss', 7], ['send', 'text'], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
-      ['endDevice', 'a device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'],
+      ['endDevice', 'a-device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'], ['registerIfNeeded'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut', advice: 'signIn'}, name);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     const {notifications, count, syncedAt} = await push.cachedInbox();
-    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.registerIfNeeded()], [[], 0, null, 0, null]);
+    assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.signOut()], [[], 0, null, 0, false]);
   }
   assert.deepEqual(server.requests, []);
 });
@@ -1749,7 +1759,7 @@ test("a client whose session has ended sees nothing of the next account's, and c
     assert.equal(await push.isCurrent(), false);
     const {notifications, count, unreadCount, syncedAt} = await push.cachedInbox();
     assert.deepEqual([notifications, count, unreadCount, syncedAt], [[], 0, 0, null]);
-    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID(), await push.registerIfNeeded()], [0, null, null, null]);
+    assert.deepEqual([await push.cachedBadge(), await push.cachedNotification(id), await push.registrationID()], [0, null, null]);
     for (const since of [null, mark]) {
       const {arrived, deleted, hasMore} = await push.changes(since);
       assert.deepEqual([arrived, deleted, hasMore], [[], [], false]);
@@ -1758,7 +1768,7 @@ test("a client whose session has ended sees nothing of the next account's, and c
     assert.equal(await push.signOut(), false);
     for (const [name, ...given] of [
       ['sync'], ['notification', id], ['preview', id], ['markRead', id], ['dismiss', id], ['send', 'text'], ['outbox'], ['discard', 'a key'], ['register'],
-      ['unregister'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a device'], ['joinTopic', 'news'], ['testPush'],
+      ['unregister'], ['registerIfNeeded'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a-device'], ['joinTopic', 'news'], ['testPush'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut'}, name);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     assert.deepEqual([push.account, server.requests, fake.ended], [null, [], false]);

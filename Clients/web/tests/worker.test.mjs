@@ -86,15 +86,22 @@ test('each push shows a notification, also without a stored account, and whateve
   assert.equal(options.deadline, 20);
 });
 
-test('a worker with an option that does not exist, or only for pages, is not installed', async () => {
+test('a worker with an option or a text that does not exist, or only for pages, is not installed', async () => {
   await deliver('install', {});
-  for (const name of ['timeout', 'title']) {
+  for (const [object, name] of [[options, 'timeout'], [options, 'title'], [options, 'name'], [options, 'scope'], [texts, 'arived']]) {
     const channel = new BroadcastChannel('sealpost-worker'), told = new Promise(done => { channel.onmessage = done; });
-    options[name] = 'x';
+    object[name] = 'x';
     const message = `There is no option \`${name}\`.`;
     await assert.rejects(deliver('install', {}), {name: 'TypeError', message});
     assert.deepEqual((await told).data, {worker: location.href, message});
     channel.close();
-    delete options[name];
+    delete object[name];
   }
+  const {gone} = texts;
+  for (const value of [undefined, 'gone']) {
+    texts.gone = value;
+    await assert.rejects(deliver('install', {}), {name: 'TypeError', message: 'The option `gone` must be a function.'});
+  }
+  texts.gone = gone;
+  await deliver('install', {});
 });
