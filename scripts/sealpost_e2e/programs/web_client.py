@@ -829,7 +829,7 @@ def go_through(browser, site):
     use_changes(browser, site)
     times = use_large_inbox(browser, site)
     attributed = share_a_browser(browser, site)
-    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; as many pushes, none of them shown wrong")
+    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; no push was shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
     print("5,000 notifications of 4 KiB, processor time: sync() {} ms, then cachedInbox() {} ms and a badge {} ms; in a new client {}, {} and {} ms".format(*times))
     print(f"two accounts on one page and one subscription: {attributed} pushes, each shown and cached as its own account's")
