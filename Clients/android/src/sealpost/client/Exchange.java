@@ -11,6 +11,7 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.InflaterInputStream;
@@ -144,6 +145,7 @@ final class Exchange implements Callable<RawAnswer> {
         set(connection, "If-None-Match", request.tag);
         set(connection, "Idempotency-Key", request.idempotencyKey);
         if (request.body != null) connection.setRequestProperty("Content-Type", "application/json");
+        for (Map.Entry<String, String> field : request.added.entrySet()) set(connection, field.getKey(), field.getValue());
         return connection;
     }
 
