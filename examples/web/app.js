@@ -51,8 +51,8 @@ function elementOf(item) {
   if (opened.has(item.id)) row.append(button('Done', () => push.confirmTaken(item.id)));
   else if (item.isReadOnce && !item.hasPayload) row.append(button('Open once', () => openOnce(item)));
   if (!opened.has(item.id)) row.append(
-    button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.markRead(item.id, !item.isRead)),
-    button('Dismiss', () => push.dismiss(item.id)),
+    button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.outbox.markRead(item.id, !item.isRead)),
+    button('Dismiss', () => push.outbox.dismiss(item.id)),
   );
   const shown = item.hasPayload || opened.has(item.id) ? text ?? JSON.stringify(payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
   element.append(top, make('p', {className: 'text', textContent: shown}), row);

@@ -60,6 +60,8 @@ test('the types have the members of the modules, no more and no fewer', async ()
   const declared = [...body.matchAll(/^ {2}(?:static |get )*([a-zA-Z]+)\(/gm)].map(([, name]) => name).filter(name => name !== 'constructor');
   const {PushClient} = module, own = of => Object.getOwnPropertyNames(of).filter(name => !['constructor', 'length', 'name', 'prototype'].includes(name));
   assert.deepEqual(declared.sort(), [...own(PushClient), ...own(PushClient.prototype)].sort());
+  const outbox = types.slice(types.indexOf('export interface Outbox {'), types.indexOf('/** A refusal of'));
+  assert.deepEqual([...outbox.matchAll(/^ {2}([a-zA-Z]+)\(/gm)].map(([, name]) => name), Object.keys(new PushClient({name: ''}, null).outbox));
   for (const [, name] of types.matchAll(/^export (?:class|const|function) ([a-zA-Z]+)/gm)) assert.ok(name in module, name);
   const code = read('sealpost.js'), words = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, word]) => word))].sort();
   const union = name => words(new RegExp(`type ${name} =[^;]*`).exec(types)[0], /'([a-zA-Z]+)'/g);
@@ -92,7 +94,8 @@ try {
 }
 if (isPushAvailable()) console.log(await push.register({tags: ['news']}), await push.registerIfNeeded());
 const {item, failure}: {item: NotificationItem; failure: PushClientError | null} = await push.notification(7);
-await push.markRead([item.id]);
+await push.outbox.markRead([item.id]);
+for (const failed of await push.outbox.failures()) if (failed.code === 'payload-too-large') await push.outbox.discard(failed);
 for await (const {id} of push.events({signal: new AbortController().signal})) console.log(id, failure?.code);
 const devices: string[] = (await push.devices()).map(({id}) => id);
 console.log(devices, (await push.testPush()).state);
@@ -107,6 +110,8 @@ new PushClient();
 await push.notification('7');
 // @ts-expect-error the cached item may be missing
 (await push.cachedNotification(7)).payload;
+// @ts-expect-error it is a task of the outbox
+await push.markRead(7);
 // @ts-expect-error the time may be missing
 inbox.syncedAt.getTime();
 `;
