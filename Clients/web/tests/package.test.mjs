@@ -72,6 +72,14 @@ test('the types have the members of the modules, no more and no fewer', async ()
   assert.deepEqual(union('InterferenceKind'), [...words(code, /interference\('([a-zA-Z]+)'/g), ...ofSignatures].sort());
 });
 
+test('the sample page calls only what the client has, and with a sender key opens no unencrypted payload', async () => {
+  const {PushClient} = await import('../sealpost.js'), {outbox} = new PushClient({name: ''}, null), code = read('../../examples/web/app.js');
+  const called = [...code.matchAll(/push\.(outbox\.)?(\w+)\(/g)];
+  assert.ok(called.length > 10 && called.some(([, isOfOutbox]) => isOfOutbox));
+  for (const [call, isOfOutbox, name] of called) assert.ok(name in (isOfOutbox ? outbox : PushClient.prototype), call);
+  assert.match(code, /endToEnd = senders\.length > 0 \? {senders, isRequired: true} : null/);
+});
+
 /** An app in TypeScript. Each line after `@ts-expect-error` must not compile. */
 const APP = `
 import {ADVICE, PushClient, PushClientError, isPushAvailable, type Inbox, type NotificationItem} from 'sealpost';
