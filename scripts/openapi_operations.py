@@ -112,8 +112,8 @@ own devices. A JSON string goes to the user `to_tag` (default: the caller) on th
 sets all options. The server answers once payload, recipients and pushes are stored durably.
 
 The answer to an object has the options in force, so that a misspelt member shows, and how many users and devices it reaches.
-The answer to the other forms is the notification as its recipient fetches it. With `Prefer: handling=strict`, `pns` and
-`to_tag` are refused unless the body is a string.
+The answer to the other forms is the notification as its recipient fetches it. The parameters of the query are refused as
+`unknown-parameter` with an object, and `pns` and `to_tag` also without a body: the notification would go to others than they name.
 
 With `SendAt` the server stores the notification now and sends it then. No recipient sees it before, and it reaches the
 recipients that a post at that time would reach. It survives restarts. The server does not send it if its sender was deleted, is
@@ -126,7 +126,7 @@ the app; 400 `unknown-platform` if the platform has no sender; 400 `alert-not-al
 `Alert`; 413 if the payload is too long; 409 `too-much-stored` if the caller has reached the storage limit of the role.""",
     "device", "send",
     parameters=(
-        parameter("app", "query", schema("App"), "Without a body or with a string: the app."),
+        parameter("app", "query", schema("App"), "Without a body, or with a string as body: the app."),
         parameter("pns", "query", schema("Platform"), "With a string as body: the platform, in any case of its letters."),
         parameter("to_tag", "query", schema("Username"), "With a string as body: the recipient."),
         ref("parameters", "IdempotencyKey"),

@@ -17,8 +17,8 @@ payload over an authenticated connection.
 `fetch`, `send`, `register`, `manage`, `view` and `metrics` limit a token. With TLS client certificates, or a proxy that signs users in, requests need no credentials.
 
 **JSON.** Answers have member names in PascalCase; in requests the server compares names without case. It ignores unknown
-members, and treats `null` like a missing member, except for `App`, `To`, `Platforms` and `SendAt` of a notification, which
-must not be null. JSON in requests may be nested at most 62 levels deep.
+members, and treats `null` like a missing member if the schema allows `null`; it refuses any other `null` as `invalid-member`.
+JSON in requests may be nested at most 62 levels deep.
 
 **Strict handling.** With `Prefer: handling=strict` (RFC 7240) the server refuses a request with an unknown member or query
 parameter before it has any effect: 400 `unknown-member` or `unknown-parameter`, whose `detail` names it. The answers then have
@@ -96,7 +96,7 @@ def thing(required, properties, **rest):
     return {"type": "object", "required": required, "properties": properties} | rest
 
 
-REQUIRES_ENCRYPTION = either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out.")
+REQUIRES_ENCRYPTION = {"type": "boolean", "description": "The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out."}
 
 
 def causes():
@@ -260,11 +260,11 @@ SCHEMAS = {
             },
             "Platforms": {"type": "array", "items": schema("Platform"), "description": "The platforms of the app to which pushes go. Default: all but those for calls."},
             "SendAt": {"type": "string", "format": "date-time", "description": "The time of the sending, at most 30 days ahead, in RFC 3339 with its zone. Until then no recipient sees the notification, and its sender can recall it with `DELETE`. The server determines the recipients at that time. A past time means now.", "examples": ["2026-11-22T08:30:00+01:00"]},
-            "ExpiresIn": either("integer", minimum=1, maximum=2592000, description="Seconds from the sending until the server erases the payload and ends the pushes. The configuration may set a lower maximum; with a platform for calls it is 120, and the default."),
+            "ExpiresIn": {"type": "integer", "minimum": 1, "maximum": 2592000, "description": "Seconds from the sending until the server erases the payload and ends the pushes. The configuration may set a lower maximum; with a platform for calls it is 120, and the default."},
             "Priority": {"enum": ["high", "normal", None], "default": "high", "description": "The urgency of the push, for providers that support it."},
             "CollapseKey": either("string", pattern="^[!-~]{1,64}$", description="A newer notification with the same key replaces an older one that the provider has not delivered. Providers see only a keyed hash of the key."),
-            "Store": {"enum": ["cacheable", "never", None], "default": "cacheable", "description": "`never`: no cache may store the answer with the payload."},
-            "ReadOnce": either("boolean", default=False, description="Whether the server erases the payload once all recipients have fetched it. For each recipient it is used up a minute after the first fetch, or when the recipient confirms."),
+            "Store": {"enum": ["cacheable", "never"], "default": "cacheable", "description": "`never`: no cache may store the answer with the payload."},
+            "ReadOnce": {"type": "boolean", "default": False, "description": "Whether the server erases the payload once all recipients have fetched it. For each recipient it is used up a minute after the first fetch, or when the recipient confirms."},
             "Alert": {"description": "The text of its pushes. Default: the constants of the configured sender.", "anyOf": [schema("Alert"), {"type": "null"}]},
         },
         description="A notification in its full form.",
@@ -314,11 +314,11 @@ SCHEMAS = {
         description="The topics of the device; compared without case. Every user may join any topic, so send confidential payloads to tags that are assigned to users (`PUT /api/users/{id}/tags`). The server adds the tag `username:` with the user's name. A device cannot choose a tag that begins with `username:`, `from:` or a prefix of `tags.reserved`, by default `role:`; with `tags.open: false` it cannot choose any.",
         examples=[["news", "region:eu"]],
     ),
-    "Shared": either(
-        "boolean",
-        description="True on a device that several users share: the registrations of other users with the same handle stay in place, and each push has an `accountHint` that only the user's app can recognize. Otherwise the handle moves to this user, from all others that have it. The platform `stream` has no shared devices.",
-        examples=[True],
-    ),
+    "Shared": {
+        "type": "boolean",
+        "description": "True on a device that several users share: the registrations of other users with the same handle stay in place, and each push has an `accountHint` that only the user's app can recognize. Otherwise the handle moves to this user, from all others that have it. The platform `stream` has no shared devices.",
+        "examples": [True],
+    },
     "App": {
         "type": ["string", "null"], "pattern": "^[-a-z0-9_]{1,64}$",
         "description": "An app that the server sends for and that the user belongs to. Default: the user's only app, or `default`.",
@@ -537,10 +537,10 @@ SCHEMAS = {
         "description": "The name of a user; compared without case.", "examples": ["alice"],
     },
     "Role": {"enum": ["device", "viewer", "publisher", "admin"], "description": "The rights of a user. A `viewer` sees what administrators see of its apps, without payloads, handles and tokens."},
-    "Scopes": either(
-        "array", minItems=1, items={"enum": SCOPES},
-        description="The rights of the token, among those of the user's role. Default: `fetch`, `send` and `register`; a request must name the others.",
-    ),
+    "Scopes": {
+        "type": "array", "minItems": 1, "items": {"enum": SCOPES},
+        "description": "The rights of the token, among those of the user's role. Default: `fetch`, `send` and `register`; a request must name the others.",
+    },
     "GivenScopes": {"type": "array", "items": {"enum": SCOPES}, "uniqueItems": True, "description": "The rights of the token."},
     "Password": {
         "type": "string", "format": "password", "minLength": 8, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f]*$",
@@ -550,8 +550,8 @@ SCHEMAS = {
     "SessionOrder": thing(
         [], {
             "Scopes": schema("Scopes"),
-            "ExpiresIn": either("integer", minimum=1, maximum=7776000, description="The lifetime of the token in seconds. The configuration may set another maximum."),
-            "Cookie": either("boolean", description="Whether the server returns the token in a cookie instead of the answer, for a page. Such a token has by default all rights of the role, and lives for at most twelve hours."),
+            "ExpiresIn": {"type": "integer", "minimum": 1, "maximum": 7776000, "description": "The lifetime of the token in seconds. The configuration may set another maximum."},
+            "Cookie": {"type": "boolean", "description": "Whether the server returns the token in a cookie instead of the answer, for a page. Such a token has by default all rights of the role, and lives for at most twelve hours."},
         },
         description="The rights and the lifetime of a session.", examples=[{"Scopes": ["fetch", "register"], "ExpiresIn": 86400}],
     ),
@@ -564,7 +564,7 @@ SCHEMAS = {
     "EnrolmentOrder": thing(
         [], {
             "Scopes": schema("Scopes"),
-            "ExpiresIn": either("integer", minimum=60, maximum=86400, default=900, description="The lifetime of the code in seconds."),
+            "ExpiresIn": {"type": "integer", "minimum": 60, "maximum": 86400, "default": 900, "description": "The lifetime of the code in seconds."},
         },
         description="The rights of the token that the code gives, and the lifetime of the code.", examples=[{"ExpiresIn": 3600}],
     ),
@@ -600,7 +600,7 @@ SCHEMAS = {
         ["User"], {
             "User": schema("Username"),
             "Scopes": schema("Scopes"),
-            "ExpiresIn": either("integer", minimum=1, maximum=31536000, description="The lifetime of the token in seconds."),
+            "ExpiresIn": {"type": "integer", "minimum": 1, "maximum": 31536000, "description": "The lifetime of the token in seconds."},
         },
         description="A token for any user.", examples=[{"User": "alice", "Scopes": ["send"], "ExpiresIn": 31536000}],
     ),
@@ -629,7 +629,7 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin", None], "default": "device"}, "Apps": schema("Apps") | {"default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
         anyOf=[
             {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
             {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},
@@ -640,10 +640,10 @@ SCHEMAS = {
     "NewUser": thing(["Name", "Role", "Apps", "RequiresEncryption"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "RequiresEncryption": {"type": "boolean"}}, description="The created user."),
     "UserChange": thing(
         [], {
-            "Role": {"enum": ["device", "viewer", "publisher", "admin", None]},
-            "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
-            "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
-            "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
+            "Role": {"enum": ["device", "viewer", "publisher", "admin"]},
+            "Apps": schema("Apps") | {"description": "Devices of apps that the user leaves are retired."},
+            "Password": schema("Password") | {"description": "A new password ends the user's sessions."},
+            "Disabled": {"type": "boolean", "description": "The server refuses a disabled user at once, like an unknown one."},
             "RequiresEncryption": REQUIRES_ENCRYPTION,
         },
         description="The changes of a user.", examples=[{"Disabled": True}],

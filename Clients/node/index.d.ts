@@ -489,7 +489,8 @@ export class Pins {
 export class Encryption {
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * nothing is sent, and the next call reports the changes again. It runs to its end even if the
+   * deadline or the signal ends the call, which then sends nothing. `send` and `encrypted` call it
    * once with all changes. `prepare` calls it once for each user, since another call may send
    * meanwhile. `maximumPayload` is the maximum number of bytes of a payload's JSON text;
    * docs/end-to-end.md has its value for a server with another `notifications.maxPayload`.

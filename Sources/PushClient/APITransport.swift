@@ -47,14 +47,48 @@ final class APITransport: Sendable {
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
+    /// Throws `PushClientError.signedOut` without credentials, and after a sign-out of the
+    /// account.
+    func checkSignedIn() throws {
+        if case .missing = self.credentials.kind { throw PushClientError.signedOut }
+        if self.own.isEnded { throw PushClientError.signedOut }
+    }
+
+    /// Throws `PushClientError.signedOut` if nobody is signed in. If the client does not know
+    /// whether the stored data belong to its token's account, asks the server, and throws for
+    /// another account.
+    func checkOwner() async throws {
+        try self.checkSignedIn()
+        if self.own.ownsStored { return }
+        try await CallDeadline.within(self.options.deadline) {
+            if case .provided(let provider) = self.credentials.kind, provider.last == nil {
+                _ = try await self.bounded { try await provider.token(insteadOf: nil) }
+                // The token may be that of the app's last start.
+                if self.own.ownsStored { return }
+            }
+            let request = APIRequest("GET", Paths.currentSession)
+            let answer = try Self.success(try await self.answer { try await self.ask(request, $0) })
+            // `exchange` has learned the account of the answer.
+            guard self.own.ownsStored else {
+                throw answer.interference(.wrongAccount, self.own.id ?? "an account", answer.account)
+            }
+        }
+    }
+
     /// Sends a request with credentials. Sends it again if the server asks for a password, or
     /// refuses a token and the app has another token. Throws the server's refusals.
+    ///
+    /// All requests of a signed-in account pass here. After a sign-out this function throws
+    /// `PushClientError.signedOut`, and sends nothing.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
     ) async throws -> Answer {
         try await CallDeadline.within(self.options.deadline) {
-            if !isSignIn { try await self.identify() }
+            if !isSignIn {
+                try await self.checkOwner()
+                try await self.identify()
+            }
             return try Self.success(try await self.answer(ask))
         }
     }
@@ -166,7 +200,7 @@ final class APITransport: Sendable {
         _ channel: EventChannel?
     ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
-        if let fault = endpoint.fault(self.options) { throw fault }
+        if let fault = endpoint.fault(self.options) ?? self.credentials.fault(authorization) { throw fault }
         // An app's own HTTP client, `exchange`, would ignore the pins.
         guard self.options.serverTrust.isAvailable, self.options.exchange == nil || self.options.serverTrust == .system
         else { throw PushClientError.pinningUnavailable }
@@ -203,7 +237,9 @@ final class APITransport: Sendable {
             )
             // With a token, the first answer that names an account determines the client's
             // account. With a password, `identify` asks for the account.
-            if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
+            if self.credentials.username == nil, self.credentials.accountID == nil, !request.isSignIn,
+                let seen = answer.account, !self.own.learn(seen, from: authorization)
+            {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }
             return (answer, response.isChallenge)

@@ -33,6 +33,29 @@ extension PushClient {
             }
         }
 
+        /// The value of `Authorization` that names a token; `nil` without one, and before the app
+        /// has provided it.
+        private var token: String? {
+            switch self.kind {
+            case .unasked(let text): text
+            case .provided(let provider): provider.last.map { "Bearer \($0)" }
+            case .whenChallenged, .missing: nil
+            }
+        }
+
+        /// A digest by which stored data recognise the token.
+        var tokenDigest: Data? { self.token.map(Self.digest) }
+
+        static func digest(of authorization: String) -> Data {
+            Data(SHA256.hash(data: Data(authorization.utf8)).prefix(16))
+        }
+
+        /// Whether only the token says whose data the store may show: the app gives no account id,
+        /// and names the data itself. An app may use one name for all of its users.
+        var isKnownByToken: Bool {
+            self.username == nil && self.accountID == nil && self.account.hasPrefix("user:")
+        }
+
         /// The name under which the client caches the account's values, separately from other
         /// accounts' values.
         let account: String
@@ -75,6 +98,13 @@ extension PushClient {
         /// this answer it accepts signatures that cover no account. A proxy that has an account at
         /// the server can exploit both: it can make the client accept answers for that account.
         ///
+        /// Without the id, the client shows cached data, sends tasks of the ``Outbox`` and adds
+        /// tasks only if it knows that the token belongs to the stored account. It knows this of
+        /// tokens from `signIn()` and ``PushClient/signInWithCode(_:)``, and of tokens that have
+        /// had an answer for this account. For another token, the next call asks the server first,
+        /// and throws the interference ``Interference/Kind/wrongAccount`` if the token belongs to
+        /// another account. Until then the cached inbox is empty, also without a network.
+        ///
         /// If the store has another account's data under the same name, a client with an `id`
         /// drops them when it is created. The other account's clients then throw
         /// ``PushClientError/signedOut``.
@@ -98,6 +128,9 @@ extension PushClient {
         /// the closure. If the closure does not end, the next call starts the closure again,
         /// without waiting for the earlier run.
         ///
+        /// Pass ``Session/account`` as `id`, so that cached data are there at once after each
+        /// start. Without the id, ``token(_:account:id:)`` says when the client shows them.
+        ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in
         ///     try await backend.pushToken(renewing: refused)
@@ -113,9 +146,24 @@ extension PushClient {
 
         /// For ``PushClient/signInWithCode(_:)``, which needs no credentials. Other calls of the
         /// server throw ``PushClientError/signedOut``, and send nothing; so does the ``Outbox``,
-        /// and stores nothing.
+        /// and stores nothing. The cached inbox is empty, even if the store has data of an account
+        /// with this name.
         public static func none(account: String) -> Credentials {
             Credentials(kind: .missing, account: "user:\(account)")
+        }
+
+        /// The reason why a request cannot have these credentials; `nil` if it can.
+        /// `authorization` is the value of `Authorization`, which may have the app's latest token.
+        func fault(_ authorization: String?) -> PushClientError? {
+            if self.account == "user:" { return .invalidValue("account: the name is empty") }
+            // The colon ends the name (RFC 7617 section 2).
+            let hasColon = self.username?.utf8.contains(UInt8(ascii: ":")) == true
+            if hasColon { return .invalidValue("username: it has a colon") }
+            let start = "Bearer "
+            guard let authorization, authorization.hasPrefix(start) else { return nil }
+            let token = authorization.utf8.dropFirst(start.utf8.count)
+            if !token.isEmpty, token.allSatisfy({ (0x21...0x7E).contains($0) }) { return nil }
+            return .invalidValue("token: it is empty, or has a character other than visible ASCII")
         }
 
         private static func session(of authorization: String) -> String {

@@ -15,14 +15,16 @@ struct Endpoint: Sendable {
     /// unsigned.
     private let keyID: String?
 
-    /// Returns `nil` if the URL is not an HTTP URL with a host.
+    /// Returns `nil` if the URL is not an HTTP URL with a host, or has a part that the client
+    /// would have to ignore: a user, a password, a query or a fragment.
     init?(_ server: URL, signatureKeys: [VerificationKey]) {
         // Reading `host` would need ICU's data, which a static executable may lack.
         guard var base = URLComponents(url: server, resolvingAgainstBaseURL: true), base.encodedHost?.isEmpty == false,
-            ["http", "https"].contains(base.scheme?.lowercased())
+            ["http", "https"].contains(base.scheme?.lowercased()),
+            base.percentEncodedUser == nil, base.percentEncodedPassword == nil,
+            base.percentEncodedQuery == nil, base.percentEncodedFragment == nil
         else { return nil }
         while base.percentEncodedPath.hasSuffix("/") { base.percentEncodedPath.removeLast() }
-        (base.query, base.fragment, base.user, base.password) = (nil, nil, nil, nil)
         self.base = base
         self.keyID = signatureKeys.first?.id
     }
@@ -30,6 +32,7 @@ struct Endpoint: Sendable {
     /// The reason why the client must not send anything to this URL; `nil` if the client may send
     /// requests.
     func fault(_ options: PushClient.Options) -> PushClientError? {
+        if options.app?.isEmpty == true { return .invalidValue("app: the name is empty") }
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
         let isPinned = options.signatures != .unsigned || options.serverTrust != .system

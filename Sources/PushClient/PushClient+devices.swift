@@ -85,14 +85,16 @@ extension PushClient {
     }
 
     /// Ends the registration of a device of the account: the device gets no more pushes. A second
-    /// call for the same device does nothing.
+    /// call for the same device does nothing. Throws ``PushClientError/invalidValue(_:)`` for an
+    /// id that no device can have.
     ///
     /// The device keeps its session, so it can still fetch, and register again: on this device,
     /// `registerIfNeeded` does so. For a lost phone, also end its session or set another password,
     /// and let backends distrust its end-to-end keys: docs/security.md, "A malicious server".
     public func endDevice(_ id: String) async throws {
+        try Self.checkDevice(id)
         do {
-            _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
+            _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             // The device is gone already.
         }
@@ -133,7 +135,8 @@ extension PushClient {
     /// Gives the approved keys of another device of the account to the server: `approved` is the
     /// result of ``DeviceKeys/approve(_:)``.
     public func setDeviceKey(_ approved: String, of device: String) async throws {
-        var request = APIRequest("PUT", Paths.deviceKey(APIRequest.escaped(device)))
+        try Self.checkDevice(device)
+        var request = APIRequest("PUT", Paths.deviceKey(device))
         request.body = .object([.init("Key", .string(approved))])
         _ = try await self.api.call(request)
     }
@@ -148,6 +151,12 @@ extension PushClient {
     }
 
     // MARK: - Private
+
+    /// The id becomes a part of a path: `..` would name another resource.
+    private static func checkDevice(_ id: String) throws {
+        if Self.isRegistrationID(id) { return }
+        throw PushClientError.invalidValue("device: no device can have this id")
+    }
 
     private func path(of topic: String) throws -> String {
         Paths.topic(APIRequest.escaped(topic), of: try self.ownDevice())

@@ -5,7 +5,10 @@ internal import PushAPI
 extension PushClient {
     /// The id of this device's registration, if there is one. The call reads a file of at most 64
     /// KiB from the disk, which takes a few milliseconds.
-    public var registrationID: String? { self.records.registration?.id }
+    public var registrationID: String? {
+        if case .missing = self.credentials.kind { return nil }
+        return self.records.registration?.id
+    }
 
     /// Registers this device and returns its registration id, which the client stores.
     ///
@@ -213,6 +216,7 @@ extension PushClient {
 
     /// Ends this device's registration. Ending it again does nothing.
     public func unregister() async throws {
+        try self.checkSignedIn()
         guard let id = self.records.registration?.id else { return }
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
@@ -265,7 +269,7 @@ extension PushClient {
     }
 
     /// Whether a text can be a registration id, which becomes a part of a path.
-    private static func isRegistrationID(_ text: String) -> Bool {
+    static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
     }

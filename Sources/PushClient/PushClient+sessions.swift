@@ -19,7 +19,7 @@ extension PushClient {
             return session
         }
         do {
-            try self.api.own.begin(as: account)
+            try self.api.own.begin(as: account, token: session.token)
         } catch PushClientError.signedOut {
             // The account was signed out meanwhile. The next client learns the account id from the
             // first answer that it receives.
@@ -43,7 +43,7 @@ extension PushClient {
         }
         guard let account = session.account else { return session }
         do {
-            try self.api.own.begin(as: account)
+            try self.api.own.begin(as: account, token: session.token)
         } catch PushClientError.signedOut {
             // The account was signed out meanwhile. The next client learns the account id from the
             // first answer that it receives.
@@ -113,12 +113,13 @@ extension PushClient {
         guard case .provided(let provider) = self.credentials.kind, !TokenProvider.isAsking else {
             return SignOuts(self.records.account)
         }
-        return SignOuts(self.records.account) { [deadline] refused in
+        return SignOuts(self.records.account) { [deadline, credentials] refused in
             // Without a token the sign-out waits.
             let token = try? await CallDeadline.race(within: CallDeadline.remaining(atMost: deadline)) {
                 try await provider.token(insteadOf: refused)
             }
-            return token == refused ? nil : token
+            guard let token, token != refused, credentials.fault("Bearer \(token)") == nil else { return nil }
+            return token
         }
     }
 

@@ -71,9 +71,9 @@ public struct PushClient: Sendable {
             account: options.app.map { "\(credentials.account)\n\($0)" } ?? credentials.account,
             isSigned: options.signatures != .unsigned
         )
-        let own = OwnAccount(self.records.account, known: credentials.accountID)
+        let own = OwnAccount(self.records.account, known: credentials.accountID, credentials: credentials)
         self.api = APITransport(server: server, credentials: credentials, options: options, own: own)
-        self.inbox = InboxKeeper(self.records.account)
+        self.inbox = InboxKeeper(self.records.account, own)
         self.app = options.app ?? (options.deviceKey == nil ? nil : Self.defaultApp)
         self.keyQuery = options.deviceKey.map { [URLQueryItem(name: "key", value: $0.id)] } ?? []
         self.now = options.now
@@ -83,8 +83,5 @@ public struct PushClient: Sendable {
 
     /// Throws `PushClientError.signedOut` without credentials, and after a sign-out of the
     /// account.
-    func checkSignedIn() throws {
-        if case .missing = self.credentials.kind { throw PushClientError.signedOut }
-        if self.records.isEnded { throw PushClientError.signedOut }
-    }
+    func checkSignedIn() throws { try self.api.checkSignedIn() }
 }

@@ -37,8 +37,13 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// Certificate keys are pinned on a system that gives no access to certificates, or with
     /// ``PushClient/Options/exchange``. The client has sent nothing.
     case pinningUnavailable
-    /// The server's URL is not an HTTP URL with a host.
+    /// The server's URL is not an HTTP URL with a host, or has a user, a password, a query or a
+    /// fragment. The client has sent nothing.
     case invalidServer
+    /// An impossible value: an empty ``PushClient/Options/app`` or name of an account, a user name
+    /// with a colon, a token with blanks or control characters, or an id that no device can have.
+    /// The associated text names the value, for a log. The client has sent nothing.
+    case invalidValue(String)
     /// The server's URL is `http`, which shows credentials to everybody on the way. The client
     /// accepts it only for this machine (`localhost`, 127.0.0.0/8, `::1`), and never with pinned
     /// keys. The client has sent nothing.

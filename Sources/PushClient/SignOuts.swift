@@ -140,7 +140,8 @@ extension SignOutOrder {
             }
         self.init(
             server: server,
-            authorization: authorization,
+            // A token that no request can have has opened no session.
+            authorization: credentials.fault(authorization) == nil ? authorization : "",
             isWhenChallenged: isWhenChallenged,
             registration: registration,
             account: account

@@ -156,6 +156,9 @@ def complete(id, case):
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     # With strict handling the server refuses members that the schema does not name; schemathesis adds some.
     case.headers.pop("Prefer", None)
+    if id == "sendNotification" and not isinstance(body, str):
+        for parameter in ("app", "pns", "to_tag"):
+            query.pop(parameter, None)
     if id in ("sendNotification", "sendNotifications"):
         orders = [body]
         if id == "sendNotifications" and isinstance(body, dict):

@@ -16,6 +16,8 @@ struct Daemon: Sendable {
 
     let process: ChildProcess
     let port: Int
+    /// What the daemon has logged until it served.
+    let start: String
 
     /// Starts `serve` and waits until it prints its address. `settings` are environment variables;
     /// their names here omit `SEALPOST_`.
@@ -30,8 +32,9 @@ struct Daemon: Sendable {
             in: folder.path,
             environment: Dictionary(uniqueKeysWithValues: settings.map { ("SEALPOST_\($0)", $1) })
         )
-        let line = await self.process.errors(until: "serving")
-        self.port = try #require(line.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.output.1) }, "\(line)")
+        self.start = await self.process.errors(until: "serving")
+        let port = self.start.firstMatch(of: /127\.0\.0\.1:(\d+)/).flatMap { Int($0.output.1) }
+        self.port = try #require(port, "\(self.start)")
     }
 
     /// Starts `serve` on a socket that the test holds, as systemd does, and waits until it
@@ -45,8 +48,8 @@ struct Daemon: Sendable {
             descriptors: [socket.descriptor]
         )
         self.port = socket.port
-        let line = await self.process.errors(until: "serving")
-        try #require(line.contains("addresses=127.0.0.1:\(socket.port)\n"), "\(line)")
+        self.start = await self.process.errors(until: "serving")
+        try #require(self.start.contains("addresses=127.0.0.1:\(socket.port)\n"), "\(self.start)")
     }
 
     var server: URL {

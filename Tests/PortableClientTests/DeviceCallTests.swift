@@ -57,6 +57,14 @@ import Testing
         await #expect(throws: PushClientError.signedOut) { try await client.leaveTopic("news") }
         await #expect(throws: PushClientError.signedOut) { try await client.testPush() }
         await #expect(throws: PushClientError.signedOut) { try await client.confirmHandle("1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.devices() }
+        await #expect(throws: PushClientError.signedOut) { try await client.endDevice("id-1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.setDeviceKey("key", of: "id-1") }
+        await #expect(throws: PushClientError.signedOut) { try await client.changePassword("old", to: "new") }
+        await #expect(throws: PushClientError.signedOut) { try await client.send("late") }
+        await #expect(throws: PushClientError.signedOut) { try await client.dismiss(7) }
+        await #expect(throws: PushClientError.signedOut) { try await client.confirmTaken(7) }
+        await #expect(throws: PushClientError.signedOut) { try await client.unregister() }
         #expect(self.server.requests.count == count)
     }
 
@@ -102,6 +110,39 @@ import Testing
         let next = self.server.client(account: "shared", store: store)
         #expect(try await next.outbox.count == 0)
         #expect(try await next.sync().value.notifications.isEmpty)
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "a?b", "a b", "ä", String(repeating: "a", count: 129)])
+    func anImpossibleDeviceIsRefused(id: String) async {
+        let (client, error) = (self.server.client(), PushClientError.invalidValue("device: no device can have this id"))
+        await #expect(throws: error) { try await client.endDevice(id) }
+        await #expect(throws: error) { try await client.setDeviceKey("key", of: id) }
+        #expect(self.server.requests.isEmpty)
+    }
+
+    /// Another part of the app is signed in with the same store and name.
+    @Test func aClientWithoutCredentialsSeesNothing() async throws {
+        let (store, id) = (PushClient.Store.memory, self.server.add("for alice"))
+        let alice = self.server.client(account: "shared", store: store)
+        try await alice.register(platform: "apns", handle: "a")
+        _ = try await alice.sync()
+        try await alice.outbox.send("by alice")
+        let nobody = PushClient(
+            server: self.server.url,
+            credentials: .none(account: "shared"),
+            options: self.server.options,
+            store: store
+        )
+        let inbox = try await nobody.cachedInbox()
+        #expect(inbox.notifications.isEmpty && inbox.count == 0 && inbox.arrived.isEmpty)
+        #expect(try await nobody.cachedNotification(id) == nil)
+        #expect(await nobody.cachedBadge() == nil)
+        #expect(nobody.registrationID == nil)
+        #expect(try await nobody.outbox.count == 0)
+        await #expect(throws: PushClientError.signedOut) { try await nobody.changes(for: "search") }
+        await #expect(throws: PushClientError.signedOut) { try await nobody.outbox.flush() }
+        #expect(try await alice.cachedInbox().count == 1)
+        #expect(try await alice.outbox.count == 1)
     }
 
     /// The request with the code has no token. The client does not send it twice, because a code

@@ -312,4 +312,15 @@ import Testing
         #expect(AccountIndex(bytes: index.bytes(7), 7) == index)
         for count in 0..<index.bytes(7).count { #expect(AccountIndex(bytes: index.bytes(7).prefix(count), 7) == nil) }
     }
+
+    @Test(arguments: [false, true]) func indexKeepsTheLastTokens(hasMessages: Bool) {
+        var index = AccountIndex.empty(.signed, epoch: 1, after: 0)
+        index.account = PeerAnswer.account
+        index.messages = hasMessages ? EntryName(messagesOf: 6, nonce: 200) : nil
+        for number: UInt8 in [1, 2, 3, 1, 4, 5] { index.add(token: Data(repeating: number, count: 16)) }
+        #expect(index.tokens.map(\.first) == [2, 3, 4, 5])
+        let bytes = index.bytes(7)
+        #expect(AccountIndex(bytes: bytes, 7) == index)
+        for count in 0..<bytes.count { #expect(AccountIndex(bytes: bytes.prefix(count), 7) == nil) }
+    }
 }

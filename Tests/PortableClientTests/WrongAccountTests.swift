@@ -192,6 +192,86 @@ import Testing
         }
     }
 
+    /// The app has one name for all of its users, and gives no account id. After a user has signed
+    /// in, a part of the app still has the token of the user before.
+    @Test(arguments: [false, true]) func aTokenOfAnotherAccountShowsAndSendsNothing(isProvided: Bool) async throws {
+        let store = PushClient.Store.memory
+        try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
+            func client(_ credentials: PushClient.Credentials) -> PushClient {
+                peer.client(credentials, options: Self.options, store: store)
+            }
+            let session = try await client(.none(account: "shared")).signInWithCode("code")
+            let credentials = PushClient.Credentials.token(session.token, account: "shared")
+            try await client(credentials).register(platform: "apns", handle: "a")
+            #expect(try await client(credentials).sync().value.notifications.map(\.id) == [9])
+            try await client(credentials).outbox.send("by the user of the store")
+
+            peer.play(Self.script(PeerAnswer.account))
+            let count = peer.requests.count
+            func former() -> PushClient {
+                client(isProvided ? .tokens(account: "shared") { _ in "t" } : .token("t", account: "shared"))
+            }
+            #expect(try await former().cachedInbox().notifications.isEmpty)
+            #expect(try await former().cachedNotification(9) == nil)
+            #expect(await former().cachedBadge() == nil)
+            #expect(try await former().outbox.count == 0)
+            #expect(peer.requests.count == count)
+            #expect(await Self.isRefused { _ = try await former().sync() })
+            #expect(await Self.isRefused { try await former().outbox.flush() })
+            #expect(await Self.isRefused { try await former().outbox.send("by the former user") })
+            #expect(await Self.isRefused { _ = try await former().changes(for: "search") })
+            #expect(await Self.isRefused { _ = try await former().notification(9) })
+            #expect(await Self.isRefused { try await former().markRead(9) })
+            #expect(await Self.isRefused { _ = try await former().send("x") })
+            #expect(await Self.isRefused { try await former().unregister() })
+            #expect(Set(peer.requests.dropFirst(count).map(\.path)) == [Paths.currentSession])
+
+            let user = client(credentials)
+            #expect(try await user.cachedInbox().notifications.map(\.id) == [9])
+            #expect(try await user.outbox.count == 1)
+            #expect(user.registrationID == "id-1")
+        }
+    }
+
+    @Test func aRenewedTokenShowsTheCacheAfterAnAnswer() async throws {
+        let store = PushClient.Store.memory
+        try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
+            func client(_ token: String) -> PushClient {
+                peer.client(.token(token, account: "alice"), options: Self.options, store: store)
+            }
+            _ = try await client("t").sync()
+            try await client("t").outbox.send("with the first token")
+            peer.play { _, _ in .hangUp }
+            let renewed = client("u")
+            #expect(try await renewed.cachedInbox().notifications.isEmpty)
+            let lost = PushClientError.offline(.networkConnectionLost)
+            await #expect(throws: lost) { try await renewed.outbox.send("x") }
+            await #expect(throws: lost) { try await renewed.sync() }
+            #expect(try await client("t").outbox.count == 1)
+
+            peer.play(Self.script(PeerAnswer.account))
+            let count = peer.requests.count
+            #expect(try await renewed.sync().value.notifications.map(\.id) == [7])
+            #expect(
+                peer.requests.dropFirst(count).map { "\($0.method) \($0.path)" } == [
+                    "GET \(Paths.currentSession)", "POST \(Paths.notifications)", "GET \(Paths.notifications)",
+                ]
+            )
+
+            peer.play { _, _ in .hangUp }
+            for token in ["t", "u"] {
+                #expect(try await client(token).cachedInbox().notifications.map(\.id) == [7])
+            }
+            // The app's closure has a token that the store knows, so a task needs no network.
+            let provided = PushClient.Credentials.tokens(account: "alice") { _ in "u" }
+            let next = peer.client(provided, options: Self.options, store: store)
+            #expect(try await next.cachedInbox().notifications.isEmpty)
+            try await next.outbox.dismiss(7)
+            #expect(try await next.outbox.count == 1)
+            #expect(try await client("t").cachedInbox().notifications.isEmpty)
+        }
+    }
+
     /// The sign-out still waits after a restart of the app, because its order is stored in the
     /// folder.
     @Test func aSignOutThatReachesAnotherAccountWaits() async throws {

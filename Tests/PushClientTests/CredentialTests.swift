@@ -95,21 +95,6 @@ import Testing
         }
     }
 
-    @Test func aPasswordInTheServersAddressIsNotUsed() async throws {
-        try await ScriptedPeer.run(Self.door()) { peer in
-            let url = try #require(
-                URL(string: peer.url.absoluteString.replacing("http://", with: "http://bob:secret@"))
-            )
-            let client = PushClient(
-                server: url,
-                credentials: .challenged(username: "alice", password: "correct horse"),
-                options: .init(testing: [])
-            )
-            _ = try await client.notification(7)
-            #expect(peer.requests.map { $0.fields["authorization"] } == [nil, Self.right, Self.right])
-        }
-    }
-
     @Test func theServersPathPrecedesTheAPIPath() async throws {
         try await ScriptedPeer.run(Self.door()) { peer in
             let client = PushClient(
@@ -163,7 +148,11 @@ import Testing
         await #expect(throws: PushClientError.insecureServer) { try await client.sync() }
     }
 
-    @Test(arguments: ["ftp://example.org", "example.org", "http:///api", "file:///etc"])
+    @Test(arguments: [
+        "ftp://example.org", "example.org", "http:///api", "file:///etc", "https://bob@push.example",
+        "https://bob:secret@push.example", "https://:secret@push.example", "https://push.example?a=b",
+        "https://push.example/?", "https://push.example/api#a", "https://push.example#",
+    ])
     func anInvalidServerAddressIsRefused(text: String) async throws {
         let client = PushClient(
             server: try #require(URL(string: text)),
@@ -171,5 +160,38 @@ import Testing
             options: .init(testing: [])
         )
         await #expect(throws: PushClientError.invalidServer) { try await client.sync() }
+    }
+
+    /// Values that a request cannot have, with the name that their error begins with.
+    @Test(
+        arguments: [
+            (.basic(username: "a:b", password: "p"), nil, "username"),
+            (.challenged(username: ":", password: "p"), nil, "username"),
+            (.basic(username: "", password: "p"), nil, "account"), (.token("t", account: ""), nil, "account"),
+            (.token(""), nil, "token"), (.token("a b"), nil, "token"), (.token("a\r\nX: b"), nil, "token"),
+            (.token("a\u{0}"), nil, "token"), (.token("ä"), nil, "token"), (.token("a\u{7F}"), nil, "token"),
+            (.tokens(account: "a") { _ in "a\n" }, nil, "token"), (.token("t"), "", "app"),
+            (.token("!~"), "shop", nil), (.basic(username: "a", password: "b:c"), nil, nil),
+        ] as [(PushClient.Credentials, String?, String?)]
+    )
+    func impossibleValuesAreRefused(credentials: PushClient.Credentials, app: String?, name: String?) async throws {
+        try await ScriptedPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) { peer in
+            let store = PushClient.Store.memory
+            let client = peer.client(credentials, options: .init(testing: [], app: app), store: store)
+            var found: String?
+            do {
+                try await client.dismiss(7)
+            } catch PushClientError.invalidValue(let text) {
+                found = String(text.prefix { $0 != ":" })
+            } catch is PushClientError {
+                // The peer's answer is no session.
+            }
+            #expect(found == name)
+            #expect(peer.requests.isEmpty == (name != nil))
+            // The sign-out leaves no order that a correct client cannot carry out. With the wrong
+            // options this call throws.
+            _ = try? await client.signOut()
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: .init(testing: []), store: store))
+        }
     }
 }

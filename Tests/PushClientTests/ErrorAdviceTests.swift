@@ -89,7 +89,7 @@ import Testing
         (.offline(.timedOut), .offline), (.offline(.serverCertificateUntrusted), .pin),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.forbidden)), .refused),
         (.pinningUnavailable, .unavailable), (.invalidServer, .app), (.insecureServer, .app),
-        (.noSignatureKeys, .app), (.notRegistered, .app),
+        (.noSignatureKeys, .app), (.invalidValue("app"), .app), (.notRegistered, .app),
         (.outboxFull, .offline), (.storage("full"), .storage), (.keyReplaced, .keyReplaced),
         (interference(.missingEcho), .captivePortal), (interference(.redirect), .captivePortal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),

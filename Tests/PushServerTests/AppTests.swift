@@ -176,7 +176,7 @@ import Testing
             #""Apps":["bank"]"#
         ),
         (#"{"Name":"new","Password":"correct horse"}"#, .created, #""Apps":["default"]"#),
-        (#"{"Name":"new","Password":"correct horse","Apps":null}"#, .created, #""Apps":["default"]"#),
+        (#"{"Name":"new","Password":"correct horse","Apps":null}"#, .badRequest, "Apps must not be null"),
         (#"{"Name":"new","Password":"correct horse","Apps":[]}"#, .badRequest, "Apps must have at least one app"),
         (#"{"Name":"new","Password":"correct horse","Apps":["shop"]}"#, .badRequest, "the apps are bank default"),
         (#"{"Name":"new","Password":"correct horse","Apps":"bank"}"#, .badRequest, "array of strings"),

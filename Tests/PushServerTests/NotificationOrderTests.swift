@@ -37,10 +37,10 @@ import Testing
     @Test(arguments: [
         #""To":["username:bob"]"#, #""To":["!a && (b || c)"]"#, #""To":\#(expressions(20))"#,
         #""To":[\#(quoted(120, "t"))]"#, #""Platforms":["apns"]"#, #""Platforms":["gcm","fcm","wns"]"#,
-        #""ExpiresIn":1"#, #""ExpiresIn":\#(longest)"#, #""ExpiresIn":null"#,
+        #""ExpiresIn":1"#, #""ExpiresIn":\#(longest)"#,
         #""Priority":"high""#, #""Priority":"normal""#, #""Priority":null"#, #""CollapseKey":"x""#,
         #""CollapseKey":\#(quoted(64))"#, #""CollapseKey":"!~""#, #""CollapseKey":null"#, #""Store":"cacheable""#,
-        #""Store":"never""#, #""Store":null"#, #""ReadOnce":true"#, #""ReadOnce":false"#, #""ReadOnce":null"#,
+        #""Store":"never""#, #""ReadOnce":true"#, #""ReadOnce":false"#,
         #""Unknown":{"deep":[1]}"#, #""payload":1"#, #""PAYLOAD":"x""#,
     ])
     func aMemberWithinItsLimitsIsAccepted(members: String) async throws {
@@ -52,9 +52,11 @@ import Testing
 
     @Test(arguments: [
         (#""Payload":null"#, "Payload is missing"), (#""NoPayload":1"#, "Payload is missing"),
-        (#""To":null"#, "To must not be null; leave it out for its default"),
+        (#""To":null"#, "To must not be null; leave it out instead"),
         (#""To":["news"],"to":null"#, "To must not be null"), (#""App":null"#, "App must not be null"),
         (#""Platforms":null"#, "Platforms must not be null"), (#""SendAt":null"#, "SendAt must not be null"),
+        (#""ExpiresIn":null"#, "ExpiresIn must not be null"), (#""Store":null"#, "Store must not be null"),
+        (#""ReadOnce":null"#, "ReadOnce must not be null"),
         (#""To":[]"#, "To must have 1 to 20 elements"), (#""To":\#(expressions(21))"#, "To must have 1 to 20 elements"),
         (#""To":"username:bob""#, "To must be an array of strings, not a string"),
         (#""To":[1]"#, "To must be an array of strings, not a number"),

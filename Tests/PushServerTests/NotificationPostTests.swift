@@ -148,10 +148,11 @@ import Testing
         #expect(try await self.waiting() == ["a1", "a:2"])
     }
 
-    @Test func theFullFormIgnoresTheQuery() async throws {
-        let response = try await self.post("?pns=wns&to_tag=nobody", user: "alice", body: #"{"Payload":1}"#)
-        #expect(response.status == .created)
-        #expect(try await self.waiting() == ["a1", "a:2"])
+    @Test(arguments: ["", #"{"Payload":1}"#])
+    func recipientsInTheQueryAreRefusedWithoutAString(body: String) async throws {
+        let response = try await self.post("?x=y&to_tag=bob", user: "alice", body: body)
+        try response.expectProblem(.unknownParameter, "\"to_tag\" works only with a string as the body")
+        #expect(try await self.waiting() == [])
     }
 
     @Test func theFullFormNamesUnknownUsersAndStoresNothing() async throws {

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, "false", "null"]) func anUnsharedHandleMoves(shared: String?) async throws {
+    @Test(arguments: [nil, "false"]) func anUnsharedHandleMoves(shared: String?) async throws {
         #expect(try await self.register("alice", shared: "true").response.status == .ok)
         #expect(try await self.register("bob", shared: shared).response.status == .ok)
         #expect(try await self.list("alice").contains("RetiredAt"))
@@ -48,6 +48,11 @@ import Testing
     @Test(arguments: [#""true""#, "1", "[]", "{}"]) func sharedMustBeTrueOrFalse(value: String) async throws {
         let response = try await self.register("alice", shared: value).response
         try response.expectProblem(.invalidMember, "Shared must be true or false")
+    }
+
+    @Test func nullDoesNotMeanUnshared() async throws {
+        let response = try await self.register("alice", shared: "null").response
+        try response.expectProblem(.invalidMember, "Shared must not be null")
     }
 
     /// The account hint in a push is an HMAC whose secret key is the id of the registration. An id

@@ -67,6 +67,8 @@ import Testing
         (#"{"User":"nobody"}"#, ProblemCode.unknownUser, ""), (#"{"User":"a b"}"#, .unknownUser, ""),
         ("{}", .invalidMember, "User is missing"),
         (#"{"User":"bob","ExpiresIn":31536001}"#, .invalidMember, "ExpiresIn"),
+        (#"{"User":"bob","ExpiresIn":null}"#, .invalidMember, "ExpiresIn must not be null"),
+        (#"{"User":"bob","Scopes":null}"#, .invalidMember, "Scopes must not be null"),
         (#"{"User":"bob","Scopes":["manage"]}"#, .invalidMember, "a token of a device can have"),
         ("[]", .invalidJSON, ""),
     ])

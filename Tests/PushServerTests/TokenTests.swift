@@ -205,6 +205,7 @@ import Testing
         (#"{"Scopes":"fetch"}"#, "Scopes must be an array"), (#"{"ExpiresIn":0}"#, "ExpiresIn must be 1 to 7776000"),
         (#"{"ExpiresIn":-1}"#, "ExpiresIn"), (#"{"ExpiresIn":7776001}"#, "ExpiresIn must be 1 to 7776000"),
         (#"{"ExpiresIn":9223372036854775807}"#, "ExpiresIn"), (#"{"ExpiresIn":"1"}"#, "ExpiresIn must be an integer"),
+        (#"{"Cookie":null}"#, "Cookie must not be null"), (#"{"Scopes":null}"#, "Scopes must not be null"),
     ])
     func anInvalidSessionMemberIsNamed(body: String, detail: String) async throws {
         try await self.fixture.send(.post, Paths.sessions, body: body).expectProblem(.invalidMember, detail)

@@ -175,9 +175,19 @@ import Testing
     @Test(arguments: [
         (#"{"RequiresEncryption":"yes"}"#, "RequiresEncryption must"),
         (#"{"Disabled":1}"#, "Disabled must be true or false"), (#"{"Disabled":"true"}"#, "Disabled must"),
+        (#"{"Disabled":null}"#, "Disabled must not be null"), (#"{"Password":null}"#, "Password must not be null"),
+        (#"{"Role":null}"#, "Role must not be null"), (#"{"Apps":null}"#, "Apps must not be null"),
+        (#"{"requiresEncryption":null}"#, "RequiresEncryption must not be null"),
     ])
     func anInvalidChangeIsNamed(body: String, detail: String) async throws {
         try await self.patch("bob", body).expectProblem(.invalidMember, detail)
+    }
+
+    @Test func aMissingRequirementOfEncryptionMakesNoUser() async throws {
+        let body = #"{"Name":"new","WithoutPassword":true,"RequiresEncryption":null}"#
+        let response = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
+        try response.expectProblem(.invalidMember, "RequiresEncryption must not be null")
+        #expect(try await self.fixture.send(.get, Paths.user("new"), user: "ada").status == .notFound)
     }
 
     // MARK: The last administrator

@@ -52,6 +52,11 @@ def build():
             # Another process may have been faster.
             with contextlib.suppress(OSError):
                 made.rename(built)
+    os.utime(built)
+    # Keeps the five states that were used last.
+    with contextlib.suppress(FileNotFoundError):
+        for old in sorted(built.parent.glob("[0-9a-f]" * 16), key=os.path.getmtime)[:-5]:
+            shutil.rmtree(old)
     return built
 
 

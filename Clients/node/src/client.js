@@ -3,7 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {Exchange} from './exchange.js';
-import {checkLimits, checkNumbers, checkedKey, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
+import {checkEnd, checkLimits, checkNumbers, checkedKey, isObject, jsonOf, mustBe, nameIn, optionsOf, read, refuse, textOf, user as expressionOf} from './wire.js';
 
 /** The limits of a batch. The server's default limit for the bytes of a batch is 4 MiB. */
 const BATCH = {count: 500, bytes: 4_000_000};
@@ -271,7 +271,7 @@ export class Client {
   async #ask(method, path, {query = {}, text: body, key, check}, options) {
     const {deadline = this.#deadline, signal, ...others} = optionsOf(options);
     refuse(others);
-    checkLimits({deadline});
+    checkEnd({deadline, signal});
     const isRepeatable = method !== 'POST' || key !== undefined, end = performance.now() + deadline;
     const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
     // A path with a query is divided, since the server signs the two apart.

@@ -6,8 +6,8 @@ import crypto, {
   randomBytes, randomUUID, sign, verify,
 } from 'node:crypto';
 
-import {AbortError, SealpostError} from './errors.js';
-import {checkLimits, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {AbortError, SealpostError, UnreachableError} from './errors.js';
+import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -338,12 +338,19 @@ function undo({values}, changes) {
   }
 }
 
-/** A function that returns the options of a call's next request. The requests share the call's time limit. */
+/**
+ * A function that returns the options of a call's next request. The requests share the call's
+ * deadline, after which the function throws an `UnreachableError`.
+ */
 function sharedOptions(client, {deadline = client.deadline, signal, ...others}) {
   refuse(others);
-  checkLimits({deadline});
+  checkEnd({deadline, signal});
   const end = performance.now() + deadline;
-  return () => ({deadline: Math.max(1, end - performance.now()), signal});
+  return () => {
+    const left = end - performance.now();
+    if (left <= 0) throw new UnreachableError('the deadline has passed', {wasSent: false});
+    return {deadline: left, signal};
+  };
 }
 
 /** Encrypts payloads of one sender. */
@@ -359,7 +366,8 @@ export class Encryption {
 
   /**
    * `changed` is called with the changes of keys before anything is sent. If it throws or rejects,
-   * nothing is sent, and the next call reports the changes again. `send` and `encrypted` call it
+   * nothing is sent, and the next call reports the changes again. It runs to its end even if the
+   * deadline or the signal ends the call, which then sends nothing. `send` and `encrypted` call it
    * once with all changes. `prepare` calls it once for each user, since another call may send
    * meanwhile. `maximumPayload` is the maximum number of bytes of a payload's JSON text.
    */
@@ -436,7 +444,7 @@ export class Encryption {
     if (pauses) await this.#verify(users);
     // Another call may send during a pause, so the changes are reported first.
     for (const group of pauses ? users.map(user => [user]) : [users]) {
-      const checked = await this.#inTurn(() => this.#check(group));
+      const checked = await this.#inTurn(() => this.#check(group), rest());
       recipients.push(...checked.recipients);
       changes.push(...checked.changes);
       if (pauses) await otherEvents();
@@ -476,13 +484,32 @@ export class Encryption {
     return {recipients, changes};
   }
 
-  /** Does `act` after those of earlier calls have ended. */
-  #inTurn(act) {
-    // A call within `changed` cannot wait for the end of `changed`.
-    if (this.#isReporting.getStore()) return act();
-    const turn = this.#reported.then(() => this.#isReporting.run(true, act));
-    this.#reported = turn.catch(() => {});
-    return turn;
+  /**
+   * Does `act` after those of earlier calls have ended. If the deadline or the signal ends the call,
+   * `act` is not begun, or runs to its end: later calls wait for it, since it may store the pins.
+   */
+  async #inTurn(act, {deadline, signal}) {
+    let end, hasEnded = false;
+    const ended = new Promise((_, reject) => {
+      end = () => {
+        hasEnded = true;
+        reject(signal?.aborted ? new AbortError(signal) : new UnreachableError('`changed` has not ended in time', {wasSent: false}));
+      };
+    });
+    const begin = () => (hasEnded ? ended : this.#isReporting.run(true, act));
+    const timer = setTimeout(end, deadline);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
+    try {
+      // A call within `changed` cannot wait for the end of `changed`.
+      if (this.#isReporting.getStore()) return await Promise.race([ended, begin()]);
+      const turn = this.#reported.then(begin);
+      this.#reported = turn.catch(() => {});
+      return await Promise.race([ended, turn]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+    }
   }
 
   /**

@@ -31,7 +31,8 @@ export const MEMBERS = {
 
 /** A copy of an object. Throws for other names, such as `Payload`: in JSON it would replace `payload`. */
 function copyOf(kind, object) {
-  const copy = {...object}, other = Object.keys(copy).find(name => !MEMBERS[kind].includes(name));
+  // A notification without `to` must not get the one of a polluted `Object.prototype`.
+  const copy = {__proto__: null, ...object}, other = Object.keys(copy).find(name => !MEMBERS[kind].includes(name));
   if (other !== undefined) throw new TypeError(`${other.slice(0, 40)}: there is no such member of ${kind === 'alert' ? 'an' : 'a'} ${kind}`);
   return copy;
 }
@@ -47,7 +48,7 @@ export function membersOf(notification) {
   mustBe('an object', {notification});
   const copy = copyOf('notification', notification), {to = null, alert} = copy;
   if (to === null && Object.hasOwn(copy, 'to')) throw new TypeError('to: give tag expressions, or leave it out for the user of the token');
-  for (const name of ['app', 'platforms', 'sendAt']) if (copy[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
+  for (const name of ['app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) if (copy[name] === null) throw new TypeError(`${name}: leave it out in place of null`);
   if (to !== null) {
     copy.to = Array.isArray(to) ? [...to] : [to];
     mustBe('a list of texts', {to: copy.to});
@@ -92,10 +93,17 @@ export function checkLimits(limits) {
   for (const [name, value] of Object.entries(limits)) if (value === 0) throw new TypeError(`${name}: give more than 0 milliseconds`);
 }
 
+/** Refuses a wrong deadline or signal of a call. */
+export function checkEnd({deadline, signal}) {
+  checkLimits({deadline});
+  if ((signal ?? null) !== null) mustBe('an AbortSignal', {signal});
+}
+
 /** Whether a header field can contain a value. */
 export const isVisible = value => typeof value === 'string' && /^[!-~]+$/.test(value);
 
 const KINDS = {
+  'an AbortSignal': value => typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function',
   'a boolean': value => typeof value === 'boolean', 'a function': value => typeof value === 'function',
   // An `AbortSignal` or a `Date` in place of options has no members that could be refused.
   'an object': value => Object.prototype.toString.call(value) === '[object Object]',

@@ -8,6 +8,7 @@ import {test} from 'node:test';
 
 import {deviceKeyText, generatedKey} from '../src/endToEnd.js';
 import {AbortError, Client, DeviceKey, Encryption, InterferenceError, Pins, ProblemError, SenderKey, UnreachableError, Webhook, user} from '../src/index.js';
+import {textOf} from '../src/wire.js';
 import {LossyProxy, PASSWORD, Server} from './server.mjs';
 
 /** The number of notifications that are sent in batches through the proxy. */
@@ -398,7 +399,7 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
-  for (const name of ['to', 'app', 'platforms', 'sendAt']) {
+  for (const name of ['to', 'app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) {
     await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
   }
   for (const [method, extra] of [['GET', {body: {}}], ['HEAD', {body: 1}], ['TRACE'], ['CONNECT'], ['post'], ['A B'], [undefined]]) {
@@ -428,6 +429,10 @@ test('values of another kind are refused before a request', async () => {
   ]) assert.throws(make, {name: 'TypeError', message}, String(make));
   const notification = {to: 'username:alice', payload: {at: [{dose: NaN}]}}, encryption = new Encryption(key, pins, {changed});
   for (const [message, call] of [
+    ...[5, 'x', {}, new AbortController()].flatMap(signal => [
+      [/^signal: .* is not an AbortSignal/, () => client.send({payload: 'x'}, {signal})], [/^signal: /, () => client.status({signal})],
+      [/^signal: /, () => client.sendMany([{payload: 'x'}], {signal})], [/^signal: /, () => encryption.send(client, notification, {signal})],
+    ]),
     [/^isDisabled: undefined is not a boolean/, () => client.setDisabled('bob', undefined)], [/^isDisabled: null is/, () => client.setDisabled('bob', null)],
     [/^tags: role:nurse is not a list of texts/, () => client.setTags('bob', 'role:nurse')], [/^tags: /, () => client.setTags('bob', [null])],
     [/^deadline: /, () => client.send({payload: 'x'}, {deadline: 0})], [/^deadline: /, () => client.sendMany([], {deadline: 0})],
@@ -443,6 +448,15 @@ test('values of another kind are refused before a request', async () => {
     ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', {setTags: [], setDisabled: true}[name])]),
     [/is not the name of a user/, () => client.devices('a || b').next()],
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
+});
+
+test('a notification without recipients has none of a polluted prototype', () => {
+  Object.assign(Object.prototype, {to: ['username:bob']});
+  try {
+    assert.equal(textOf({payload: 'x'}), '{"Payload":"x"}');
+  } finally {
+    delete Object.prototype.to;
+  }
 });
 
 test('members that the types lack are refused before a request', async () => {

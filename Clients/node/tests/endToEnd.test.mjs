@@ -6,6 +6,7 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 import * as endToEnd from '../src/endToEnd.js';
+import {AbortError, UnreachableError} from '../src/errors.js';
 
 const {DeviceKey, Encryption, NoTrustedDeviceError, Pins, SenderKey, UnreadableError, openPayload} = endToEnd;
 const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
@@ -207,6 +208,46 @@ test('no call sends before another has reported its changes', async () => {
   }});
   await Promise.all([1, 2].map(payload => encryption.send(publisher, {to: 'username:alice', payload})));
   assert.deepEqual(order, ['reported', 'sent', 'sent', 'sent']);
+});
+
+test('a call ends at its deadline or by its signal while changed runs, and its report remains in force', async () => {
+  const phone = device(), notification = {to: 'username:alice', payload: 'x'};
+  for (const outcome of ['stored', 'failed']) {
+    const pins = new Pins(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]), abort = new AbortController(), reports = [];
+    let finish;
+    const encryption = new Encryption(SenderKey.generate(), pins, {changed: changes => new Promise((resolve, reject) => {
+      reports.push(changes.map(({kind}) => kind).join());
+      finish = outcome === 'stored' ? resolve : () => reject(new Error('no'));
+      abort.abort('enough');
+    })});
+    await assert.rejects(encryption.send(publisher, notification, {signal: abort.signal, key: 'k'}), error => error instanceof AbortError && error.cause === 'enough' && error.idempotencyKey === 'k');
+    // Calls that wait for the report of another end, too, and report nothing afterwards.
+    const isLate = error => error instanceof UnreachableError && error.isTransient && !error.wasSent;
+    await assert.rejects(encryption.send(publisher, notification, {deadline: 1}), isLate);
+    await assert.rejects(encryption.prepare(publisher, 'username:alice', {deadline: 1}), isLate);
+    const next = encryption.send(publisher, notification);
+    assert.deepEqual([reports, Object.keys(pins.values), publisher.sent.length], [['first'], ['alice'], 0]);
+    finish();
+    if (outcome === 'failed') {
+      // The pins of the failed report were removed, so the next call reports them again.
+      for (let turn = 0; reports.length < 2 && turn < 1000; turn += 1) await new Promise(setImmediate);
+      assert.equal(publisher.sent.length, 0);
+      finish();
+      await assert.rejects(next, /no/);
+    } else {
+      await next;
+    }
+    assert.deepEqual([reports.length, Object.keys(pins.values).length, publisher.sent.length], outcome === 'stored' ? [1, 1, 1] : [2, 0, 0]);
+  }
+});
+
+test('nothing is sent after a report that has blocked the process until the deadline', async t => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => { now = 60_000; }});
+  await assert.rejects(encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {key: 'k'}), error => error instanceof UnreachableError && error.idempotencyKey === 'k');
+  assert.equal(publisher.sent.length, 0);
 });
 
 test('users who get nothing are reported before the others get the payload', async () => {

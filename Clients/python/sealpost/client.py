@@ -220,6 +220,7 @@ class Client:
 
         Percent-encode the names in `path`, which may have a query. A `POST` is not retried.
         """
+        must_be(str, path=path)
         # Another path would become a part of the host's name, and that host would get the token.
         if not path.startswith("/"):
             raise ValueError("a path begins with a slash, such as /api/users")

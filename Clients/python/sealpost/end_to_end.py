@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from .errors import SealpostError
+from .errors import SealpostError, Unreachable
 from .values import Notification, encoded, idempotency_key, is_user, members_of, must_be, positive, text_list
 
 MAXIMUM_DEVICES = 1000
@@ -302,7 +302,7 @@ class Encryption:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
         `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent,
-        and the next call reports the changes again.
+        and the next call reports the changes again. If it ends after the deadline, nothing is sent, either.
         All attempts of the call post the same text. A repeated call encrypts again, so the server refuses the
         same `key` as `idempotency-key-reused`. To repeat a call after a restart, store the payload of
         `encrypted`, and send that with `Client.send` and the key. If you use each key for one notification
@@ -550,8 +550,11 @@ def _end(client: Any, deadline: Optional[float]) -> float:
 
 
 def _left(end: float) -> float:
-    """The time limit of the next request of a call."""
-    return max(0.001, end - time.monotonic())
+    """The time limit of the next request of a call. Raises `Unreachable` after the call's deadline."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Unreachable("the deadline has passed")
+    return left
 
 
 # Texts.

@@ -158,7 +158,11 @@ class Sending(unittest.TestCase):
             encryption.send(client, notification, deadline=50)
             encryption.encrypted(client, notification, deadline=30)
             encryption.prepare(client, notification.to, deadline=25)
-        self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 30, 10, 25, 5])
+            self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 30, 10, 25, 5])
+            # The report ends after the deadline, so there is no post.
+            with self.assertRaises(sealpost.Unreachable) as caught:
+                encryption.send(client, notification, key="k", deadline=40)
+            self.assertEqual((deadlines[10:], caught.exception.idempotency_key), ([40, 20], "k"))
 
     def test_the_deadline_also_ends_the_requests_for_keys(self):
         stop = threading.Event()

@@ -89,7 +89,7 @@ extension PushClient {
             case .storage: self = .storage
             case .keyReplaced: self = .keyReplaced
             case .pinningUnavailable: self = .unavailable
-            case .notRegistered, .invalidServer, .insecureServer, .noSignatureKeys: self = .app
+            case .notRegistered, .invalidServer, .invalidValue, .insecureServer, .noSignatureKeys: self = .app
             }
         }
 

@@ -11,6 +11,8 @@ actor InboxKeeper {
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
+    /// Says whose data the store has; `nil` in tests of the keeper alone.
+    private let own: OwnAccount?
     /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
     /// The `ItemFacts` of all cached items, as `load` found them in its last call.
@@ -19,8 +21,9 @@ actor InboxKeeper {
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
     private var nextBell = 0
 
-    init(_ account: Account) {
+    init(_ account: Account, _ own: OwnAccount? = nil) {
         self.account = account
+        self.own = own
     }
 
     /// Adopts the values that earlier versions of this library stored, and removes leftover files.
@@ -35,15 +38,22 @@ actor InboxKeeper {
         self.isSwept = true
     }
 
-    /// Reads the state; throws `PushClientError.signedOut`. An unreadable account counts as empty.
+    /// Reads the state; throws `PushClientError.signedOut`. An unreadable account counts as empty,
+    /// and so does one that the client's credentials may not belong to.
     func read() throws -> Account.Snapshot {
         do {
-            return try self.account.read()
+            return self.ownPart(of: try self.account.read())
         } catch let error as PushClientError {
             throw error
         } catch {
-            return try PushClientError.storing { try self.account.readInMemory() }
+            return self.ownPart(of: try PushClientError.storing { try self.account.readInMemory() })
         }
+    }
+
+    func ownPart(of snapshot: Account.Snapshot) -> Account.Snapshot {
+        let index = snapshot.index
+        if self.own?.owns(index) != false { return snapshot }
+        return Account.Snapshot(commit: snapshot.commit, index: .empty(index.proof, epoch: index.epoch, after: 0))
     }
 
     // MARK: - Changes

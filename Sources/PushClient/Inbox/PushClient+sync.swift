@@ -81,7 +81,9 @@ extension PushClient {
     /// try await client.confirm(changes)
     /// ```
     public func changes(for consumer: String) async throws -> InboxChanges {
-        try await self.inbox.changes(since: nil, consumer: consumer)
+        // Changes that leave out another account's data would be confirmed like complete ones.
+        try await self.api.checkOwner()
+        return try await self.inbox.changes(since: nil, consumer: consumer)
     }
 
     /// Records that a consumer has processed these changes. Changes of ``updates(every:)`` need no

@@ -48,7 +48,7 @@ extension InboxKeeper {
     }
 
     private func readFiles() throws -> AccountIndex {
-        try PushClientError.storing { try self.account.read(self.account.files).index }
+        self.ownPart(of: try PushClientError.storing { try self.account.read(self.account.files) }).index
     }
 
     private func changeOutbox<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {

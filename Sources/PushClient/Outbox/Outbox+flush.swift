@@ -29,6 +29,7 @@ extension Outbox {
     }
 
     private func run() async throws {
+        try await self.client.api.checkOwner()
         // The loop has a limit, because other calls may add tasks all the time.
         for _ in 0..<2 * OutboxTask.maximumCount {
             let tasks = try await self.client.inbox.tasks()

@@ -36,7 +36,9 @@ public struct Outbox: Sendable {
     ///
     /// When the call returns, the task is stored. The call throws ``PushClientError/outboxFull``
     /// if 200 tasks or 4 MiB wait, ``PushClientError/storage(_:)`` if the task cannot be written,
-    /// and ``PushClientError/signedOut`` if nobody is signed in.
+    /// and ``PushClientError/signedOut`` if nobody is signed in. It needs the server only if the
+    /// client does not know whose data the store has:
+    /// ``PushClient/Credentials/token(_:account:id:)``.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.add(OutboxTask(isRead ? .read : .unread, id: id))
     }
@@ -74,7 +76,7 @@ public struct Outbox: Sendable {
 
     private func add(_ task: OutboxTask, payload: Data? = nil) async throws {
         // The next account would send a task that was stored while nobody was signed in.
-        try self.client.checkSignedIn()
+        try await self.client.api.checkOwner()
         try await self.client.inbox.enqueue(task, payload: payload)
     }
 }

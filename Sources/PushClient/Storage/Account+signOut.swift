@@ -1,4 +1,15 @@
 extension Account {
+    /// Whether the account was signed out since this client was created.
+    var isEnded: Bool {
+        do {
+            _ = try self.read()
+            return false
+        } catch {
+            // An unreadable index does not prove a sign-out.
+            return error as? PushClientError == .signedOut
+        }
+    }
+
     /// Ends this sign-in for all clients of the account, in all processes. Returns the sign-out
     /// order if the store could not write it.
     ///

@@ -241,8 +241,8 @@ final class Account: Sendable {
     }
 
     /// Begins a session of an account. Drops the data of another account with this name, and signs
-    /// its other clients out.
-    func begin(as id: String) throws {
+    /// its other clients out. `token` is the digest of the session's token, if there is one.
+    func begin(as id: String, token: Data? = nil) throws {
         self.state.withLock { $0.owner = nil }
         defer { self.state.withLock { $0.owner = id } }
         let epoch = try self.change { draft in
@@ -251,6 +251,7 @@ final class Account: Sendable {
                 draft.index.epoch &+= 1
             }
             draft.index.account = id
+            if let token { draft.index.add(token: token) }
             return draft.index.epoch
         }
         self.state.withLock { $0.epoch = epoch }

@@ -13,15 +13,18 @@ extension AccountIndex {
     private static let formWithAccount: UInt8 = 4
     /// The version that adds the name of the file of opened messages.
     private static let formWithMessages: UInt8 = 5
+    /// The version that adds the account's tokens; the file of opened messages is optional.
+    private static let formWithTokens: UInt8 = 6
 
     /// Encodes the index as of the given commit.
     func bytes(_ commit: Int64) -> Data {
         var writer = ByteWriter()
         let hasMessages = self.messages != nil
-        let hasAccount = hasMessages || self.account != nil || self.signOuts.contains { $0.account != nil }
+        let hasTokens = !self.tokens.isEmpty
+        let hasAccount = hasTokens || hasMessages || self.account != nil || self.signOuts.contains { $0.account != nil }
         let hasOutbox = hasAccount || !self.outbox.isEmpty || !self.failures.isEmpty
         let form = hasAccount ? Self.formWithAccount : hasOutbox ? Self.formWithOutbox : Self.form
-        writer.byte(hasMessages ? Self.formWithMessages : form)
+        writer.byte(hasTokens ? Self.formWithTokens : hasMessages ? Self.formWithMessages : form)
         writer.byte(self.proof.rawValue << 1 | (self.isEnded ? 1 : 0))
         writer.number(UInt64(self.epoch))
         writer.list(self.history) { $0.fixed($1) }
@@ -60,9 +63,16 @@ extension AccountIndex {
         guard hasAccount else { return writer.bytes }
         writer.optional(self.account) { $0.text($1) }
         writer.list(self.signOuts) { writer, order in writer.optional(order.account) { $0.text($1) } }
-        guard let messages = self.messages else { return writer.bytes }
-        writer.age(messages.commit, commit)
-        writer.byte(messages.nonce)
+        func write(_ writer: inout ByteWriter, _ messages: EntryName) {
+            writer.age(messages.commit, commit)
+            writer.byte(messages.nonce)
+        }
+        if hasTokens {
+            writer.optional(self.messages, write)
+            writer.list(self.tokens) { $0.data($1) }
+        } else if let messages = self.messages {
+            write(&writer, messages)
+        }
         return writer.bytes
     }
 
@@ -75,7 +85,7 @@ extension AccountIndex {
 
     private init(_ reader: inout ByteReader, _ commit: Int64) throws {
         let form = try reader.byte()
-        guard (Self.form...Self.formWithMessages).contains(form) else { throw ByteReader.Malformed() }
+        guard (Self.form...Self.formWithTokens).contains(form) else { throw ByteReader.Malformed() }
         let flags = try reader.byte()
         guard let proof = Proof(rawValue: flags >> 1), let epoch = UInt32(exactly: try reader.number()) else {
             throw ByteReader.Malformed()
@@ -115,7 +125,11 @@ extension AccountIndex {
         self.account = try reader.optional { try $0.text() }
         let accounts = try reader.list { reader in try reader.optional { try $0.text() } }
         self.signOuts = zip(self.signOuts, accounts).map { $0.of($1) }
-        guard form == Self.formWithMessages else { return }
-        self.messages = try EntryName(messagesOf: reader.age(commit), nonce: reader.byte())
+        if form == Self.formWithMessages {
+            self.messages = try EntryName(messagesOf: reader.age(commit), nonce: reader.byte())
+        } else if form == Self.formWithTokens {
+            self.messages = try reader.optional { try EntryName(messagesOf: $0.age(commit), nonce: $0.byte()) }
+            for token in try reader.list({ try $0.data() }) { self.add(token: token) }
+        }
     }
 }

@@ -55,6 +55,9 @@ struct AccountIndex: Sendable, Hashable {
 
     /// The account id that the server's answers must have; `nil` while it is unknown.
     var account: String?
+    /// The digests of the account's last tokens, the latest at the end. By these a client whose
+    /// app gives no account id recognises its data.
+    private(set) var tokens: [Data] = []
     var registration: StoredRegistration?
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
@@ -80,6 +83,7 @@ struct AccountIndex: Sendable, Hashable {
         index.history = self.history
         index.marks = self.marks
         index.account = self.account
+        index.tokens = self.tokens
         index.registration = self.registration
         index.signOuts = self.signOuts
         index.outbox = self.outbox
@@ -94,6 +98,12 @@ struct AccountIndex: Sendable, Hashable {
         index.history = self.history
         index.signOuts = self.signOuts
         return index
+    }
+
+    /// Records that a token belongs to the account.
+    mutating func add(token: Data) {
+        // The app and its extensions may have a token each.
+        if !self.tokens.contains(token) { self.tokens = self.tokens.suffix(3) + [token] }
     }
 
     func name(of id: Int64) -> EntryName? {

@@ -23,17 +23,6 @@ struct Records: Sendable {
 }
 
 extension Records {
-    /// Whether the account was signed out since this client was created.
-    var isEnded: Bool {
-        do {
-            _ = try self.account.read()
-            return false
-        } catch {
-            // An unreadable index does not prove a sign-out.
-            return error as? PushClientError == .signedOut
-        }
-    }
-
     /// Stores a registration that the server has just accepted. Throws `PushClientError.signedOut`
     /// if the account was signed out meanwhile.
     func store(_ registration: StoredRegistration) throws {

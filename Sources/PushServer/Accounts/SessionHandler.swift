@@ -44,6 +44,7 @@ struct SessionHandler: Handler {
         }
         let user = try context.user
         let body = try await context.optionalBody()
+        try body.refuseNull(["Cookie"])
         let isForPage = try body.bool("Cookie") ?? false
         let order = try TokenOrder(
             body,

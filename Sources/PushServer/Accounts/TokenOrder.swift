@@ -19,6 +19,8 @@ struct TokenOrder {
         maximum: Duration,
         scopes: Scopes? = nil
     ) throws(Problem) {
+        // As absent members, these would give the token more rights or a longer life.
+        try body.refuseNull(["Scopes", "ExpiresIn"])
         self.scopes = try Self.scopes(body, role: role) ?? scopes ?? role.usualScopes
         let lifetime = try body.integer("ExpiresIn").map { Duration.seconds($0) } ?? usual
         guard lifetime >= BearerToken.lifetime.lowerBound, lifetime <= maximum else {

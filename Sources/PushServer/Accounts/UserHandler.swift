@@ -53,6 +53,7 @@ struct UserHandler: Handler {
             // could reach a user of this name.
             throw Problem(.invalidMember, "Name must not be . or ..")
         }
+        try body.refuseNull(["Apps", "RequiresEncryption"])
         let role = try self.role(body) ?? .device
         let apps = try self.apps(body)
         let requiresEncryption = try body.bool("RequiresEncryption") ?? false
@@ -115,6 +116,8 @@ struct UserHandler: Handler {
     /// the sessions that began with the old password.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
+        // The answer to a change that a null leaves out would say that it was made.
+        try body.refuseNull(["Role", "Apps", "Password", "Disabled", "RequiresEncryption"])
         let (role, apps) = (try self.role(body), try self.apps(body))
         let isDisabled = try body.bool("Disabled")
         let requiresEncryption = try body.bool("RequiresEncryption")

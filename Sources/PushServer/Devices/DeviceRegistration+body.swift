@@ -40,6 +40,8 @@ extension DeviceRegistration {
     /// registration id, so nobody must be able to guess the id. Earlier versions accepted ids that
     /// clients had made up; a shared registration with such an id is refused.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
+        // As an absent member, it would move the handle away from other users.
+        try body.refuseNull(["Shared"])
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {
             throw Problem(

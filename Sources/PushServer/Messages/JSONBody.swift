@@ -26,7 +26,7 @@ struct JSONBody {
     /// Throws a problem if one of these members is null.
     func refuseNull(_ names: [String]) throws(Problem) {
         guard let name = names.first(where: { self.json[$0] == .null }) else { return }
-        throw Problem(.invalidMember, "\(name) must not be null; leave it out for its default")
+        throw Problem(.invalidMember, "\(name) must not be null; leave it out instead")
     }
 
     func string(_ name: String) throws(Problem) -> String? {

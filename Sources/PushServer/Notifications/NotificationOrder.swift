@@ -73,8 +73,8 @@ struct NotificationOrder {
         guard let payload = body.value("Payload") else { throw Problem(.invalidMember, "Payload is missing") }
         self.payload = payload
         // A sender's missing variable can be null. As an absent member it would change whom the
-        // notification reaches, or send a scheduled notification at once.
-        try body.refuseNull(["App", "To", "Platforms", "SendAt"])
+        // notification reaches, send a scheduled notification at once, or keep its payload longer.
+        try body.refuseNull(["App", "To", "Platforms", "SendAt", "ExpiresIn", "Store", "ReadOnce"])
         let expressions = try body.strings("To")?.map(Self.expression) ?? [.tag(Tag(of: caller.name))]
         guard (1...20).contains(expressions.count) else {
             throw Problem(.invalidMember, "To must have 1 to 20 elements")

@@ -71,7 +71,7 @@ struct PostHandler: Handler {
         let platforms = platform.map { [$0] } ?? self.settings.platforms(of: app)
         let recipient = try query["to_tag"].map(self.username) ?? caller
         if bytes.isEmpty {
-            try self.refuse(query.names.filter { $0 != "app" }, context)
+            try self.refuse(["pns", "to_tag"], in: query)
             let payload = self.settings.emptyPayload
             let order = NotificationOrder(
                 payload: payload,
@@ -94,7 +94,7 @@ struct PostHandler: Handler {
             )
             return (order, false)
         case .object:
-            try self.refuse(query.names, context)
+            try self.refuse(["app", "pns", "to_tag"], in: query)
             return (
                 try NotificationOrder(JSONBody(json), caller: user, settings: self.settings, now: context.now), true
             )
@@ -103,11 +103,11 @@ struct PostHandler: Handler {
         }
     }
 
-    /// Throws an `unknown-parameter` problem if the client asks for strict handling, and `names`
-    /// is not empty. `names` are parameters of the query that have no meaning with this form of
-    /// the body.
-    private func refuse(_ names: [String], _ context: RequestContext) throws(Problem) {
-        guard context.isStrict, let name = names.first else { return }
+    /// Throws an `unknown-parameter` problem if the query has one of these parameters, which have
+    /// no meaning with this form of the body: the notification would go to others than the query
+    /// names.
+    private func refuse(_ names: [String], in query: Query) throws(Problem) {
+        guard let name = query.names.first(where: names.contains) else { return }
         throw Problem(
             .unknownParameter,
             "the parameter \"\(name)\" works only with a string as the body; in an object, use App, To and Platforms"

@@ -36,16 +36,28 @@ public final class Credentials {
     /**
      * A user name and a password, which the client sends with each request, without waiting for a
      * challenge.
+     *
+     * @throws IllegalArgumentException if one of them is empty or has a control character, or if
+     *     the name has a colon (RFC 7617)
      */
     public static Credentials basic(String username, String password) {
+        check(username, password);
         return new Credentials(header(username, password), false, null, "user:" + username, username, null);
     }
 
     /**
      * A user name and a password, which the client sends only after the server has asked for them
      * in an answer that passes the checks.
+     *
+     * @throws IllegalArgumentException as {@link #basic} does
      */
     public static Credentials challenged(String username, String password) {
+        check(username, password);
+        return typed(username, password);
+    }
+
+    /** As {@link #challenged}, but the server refuses what the user has typed wrongly. */
+    static Credentials typed(String username, String password) {
         return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 
@@ -84,9 +96,14 @@ public final class Credentials {
         return new Credentials(basic, isAskedFirst, provider, account, username, id);
     }
 
-    /** A single token, which cannot be renewed. */
+    /**
+     * A single token, which cannot be renewed.
+     *
+     * @throws IllegalArgumentException if the name is empty, or if the token has other characters
+     *     than those of a bearer token (RFC 6750)
+     */
     public static Credentials token(final String token, String account) {
-        return token(new FixedToken(token), account);
+        return token(new FixedToken(checked(token)), account);
     }
 
     /** The credentials in a stored value of {@code Authorization}. */
@@ -136,6 +153,26 @@ public final class Credentials {
     private static String stateName(String account) {
         if (account.isEmpty()) throw new IllegalArgumentException("the name of an account is empty");
         return "user:" + account;
+    }
+
+    private static void check(String username, String password) {
+        if (!username.matches("[^:\\p{Cntrl}]+")) {
+            throw new IllegalArgumentException("the user name is empty, or has a colon or a control character");
+        }
+        if (!password.matches("\\P{Cntrl}+")) {
+            throw new IllegalArgumentException("the password is empty, or has a control character");
+        }
+    }
+
+    /** Returns a token that can be sent; a line break would begin another header field. */
+    private static String checked(String token) {
+        if (!isToken(token)) throw new IllegalArgumentException("the token has other characters than a bearer token");
+        return token;
+    }
+
+    /** Whether a text is a bearer token of RFC 6750 section 2.1. */
+    static boolean isToken(String text) {
+        return text.matches("[A-Za-z0-9._~+/-]+=*");
     }
 
     private static String header(String username, String password) {
@@ -191,7 +228,7 @@ public final class Credentials {
     private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushClientException {
         try {
             String token = provider.token(refused == null ? null : refused.substring(BEARER.length()));
-            return token == null ? null : BEARER + token;
+            return token == null ? null : BEARER + checked(token);
         } catch (PushClientException error) {
             throw error;
         } catch (java.io.IOException error) {

@@ -15,7 +15,12 @@ public final class Device {
     private final boolean isRetired;
     private final @Nullable String key;
 
-    /** Creates a device, for tests. */
+    /**
+     * Creates a device, for tests.
+     *
+     * @throws IllegalArgumentException unless the id has 1 to 128 characters of {@code a-z A-Z 0-9 -
+     *     _ .}; {@code .} and {@code ..} are no ids
+     */
     public Device(
             String id,
             @Nullable String platform,
@@ -34,6 +39,7 @@ public final class Device {
             boolean isThisDevice,
             boolean isRetired,
             @Nullable String key) {
+        if (!isId(id)) throw new IllegalArgumentException("the id of a device is not 1 to 128 letters, digits, -, _ or .");
         this.id = id;
         this.platform = platform;
         this.handle = handle;
@@ -46,7 +52,7 @@ public final class Device {
     /** Reads a device; null if the value is no device. */
     static @Nullable Device read(Json json, @Nullable String own) {
         String id = text(json, "Id");
-        if (id == null) return null;
+        if (id == null || !isId(id)) return null;
         List<String> topics = new ArrayList<>();
         Json list = json.get("Tags");
         for (Json tag : list == null ? Collections.<Json>emptyList() : list.elements()) {
@@ -54,6 +60,11 @@ public final class Device {
         }
         boolean isRetired = text(json, "RetiredAt") != null;
         return new Device(id, text(json, "Platform"), text(json, "Handle"), topics, id.equals(own), isRetired, text(json, "Key"));
+    }
+
+    /** Whether a text can be the id of a registration, and thus a part of paths. */
+    static boolean isId(String text) {
+        return text.matches("[A-Za-z0-9_.-]{1,128}") && !text.equals(".") && !text.equals("..");
     }
 
     static @Nullable String text(Json json, String name) {

@@ -4,6 +4,8 @@ import androidx.annotation.Nullable;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.MalformedURLException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.util.HashSet;
 import java.util.Locale;
@@ -51,9 +53,9 @@ public final class Options {
      * several servers
      * @param signatures {@link Signatures#pinned}, or {@link Signatures#unsigned} if the app needs
      *     no proof
-     * @throws IllegalArgumentException if the URL is unreadable or has no host; also for an {@code
-     *     http} URL of another host than this device, and for any {@code http} URL with pinned
-     *     keys
+     * @throws IllegalArgumentException if the URL is unreadable, has no host or has a user, a
+     *     query or a fragment; also for an {@code http} URL of another host than this device, and
+     *     for any {@code http} URL with pinned keys
      */
     public Options(String server, Signatures signatures) {
         this(url(server), signatures);
@@ -81,8 +83,15 @@ public final class Options {
             if (!scheme.equals("https") && !scheme.equals("http") || url.getHost().isEmpty()) {
                 throw new IllegalArgumentException("the server's URL is not one of HTTP with a host");
             }
+            // URL accepts each of these; requests would fail, or lose the part.
+            URI uri = new URI(server);
+            if (url.getPort() == 0 || url.getPort() > 65_535) throw new IllegalArgumentException("the server's URL has an impossible port");
+            if (url.getUserInfo() != null) throw new IllegalArgumentException("the server's URL has a user: use Credentials");
+            if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
+                throw new IllegalArgumentException("the server's URL has a query or a fragment");
+            }
             return url;
-        } catch (MalformedURLException error) {
+        } catch (MalformedURLException | URISyntaxException error) {
             throw new IllegalArgumentException("the server's URL cannot be read", error);
         }
     }
@@ -156,8 +165,11 @@ public final class Options {
      * The name of this client's app, if the server sends for several apps. Without a name the
      * server chooses the account's only app. A client with {@link #deviceKey} then uses the app
      * {@code default}.
+     *
+     * @throws IllegalArgumentException unless the name has 1 to 64 characters of {@code a-z 0-9 - _}
      */
     public Options app(String name) {
+        if (!name.matches("[a-z0-9_-]{1,64}")) throw new IllegalArgumentException("the app's name is not 1 to 64 characters of a-z 0-9 - _");
         app = name;
         return this;
     }

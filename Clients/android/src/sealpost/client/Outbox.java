@@ -14,9 +14,8 @@ import sealpost.client.Index.Task;
  * them and shows them as done; the next {@link PushClient#sync} or {@link #flush} sends them to
  * the server.
  *
- * <p>A task needs a signed-in account: without a credential these calls throw {@link
- * PushClientException.Reason#SIGNED_OUT} and store nothing. At most 500 tasks wait; further ones
- * throw {@link PushClientException.Reason#OUTBOX_FULL}.
+ * <p>If nobody is signed in, all calls throw {@link PushClientException.Reason#SIGNED_OUT}. At
+ * most 500 tasks wait; further ones throw {@link PushClientException.Reason#OUTBOX_FULL}.
  *
  * <p>All attempts of a task have the same key, even after a crash, so that the server carries it
  * out only once.
@@ -82,7 +81,12 @@ public final class Outbox {
 
     /** The number of waiting tasks. */
     public int count() throws PushClientException {
-        return client.account.read().index.outbox.size();
+        return index().outbox.size();
+    }
+
+    private Index index() throws PushClientException {
+        client.api.requireCredentialForTask();
+        return client.account.read().index;
     }
 
     private static String key() {
@@ -115,7 +119,7 @@ public final class Outbox {
     /** The failed tasks, which stay until {@link #discard}. */
     public List<Failure> failures() throws PushClientException {
         List<Failure> failed = new ArrayList<>();
-        for (Map.Entry<String, String> entry : client.account.read().index.failed.entrySet()) {
+        for (Map.Entry<String, String> entry : index().failed.entrySet()) {
             failed.add(new Failure(entry.getKey(), entry.getValue().isEmpty() ? null : entry.getValue()));
         }
         return failed;
@@ -123,6 +127,7 @@ public final class Outbox {
 
     /** Removes a failed task. Call this after the app has told the user. */
     public void discard(final Failure failure) throws PushClientException {
+        client.api.requireCredentialForTask();
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -138,7 +143,9 @@ public final class Outbox {
      * {@link #failures}.
      */
     public void flush() throws PushClientException {
-        flush(client.options.deadline());
+        Deadline deadline = client.options.deadline();
+        client.api.requireCredentialForTask();
+        flush(deadline);
     }
 
     void flush(Deadline deadline) throws PushClientException {

@@ -314,13 +314,16 @@ public final class PushClient {
      * @param handle the provider's token for this device; empty for {@code stream}, which has none
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
-        return register(new Registration(this, platform, handle, tags), options.deadline());
+        return register(new Registration(this, platform, handle, tags), false, options.deadline());
     }
 
-    private String register(Registration registration, Deadline deadline) throws PushClientException {
+    private String register(Registration registration, boolean isOnlyIfNeeded, Deadline deadline) throws PushClientException {
         ReentrantLock lock = store.registration();
         deadline.acquire(lock);
         try {
+            // Another thread may have registered this device meanwhile.
+            String current = isOnlyIfNeeded && isRegistrationChecked ? registration.current(WEEK, deadline) : null;
+            if (current != null) return current;
             String id = registration.register(deadline);
             isRegistrationChecked = true;
             return id;
@@ -350,15 +353,7 @@ public final class PushClient {
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
         if (current != null && (isRegistrationChecked || !isRetired(current, deadline))) return current;
-        ReentrantLock lock = store.registration();
-        deadline.acquire(lock);
-        try {
-            // Another thread may have registered this device meanwhile.
-            current = registration.current(WEEK, deadline);
-            return current != null && isRegistrationChecked ? current : register(registration, deadline);
-        } finally {
-            lock.unlock();
-        }
+        return register(registration, true, deadline);
     }
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
@@ -402,7 +397,7 @@ public final class PushClient {
      * stored before the first answer, under another name than {@code username}.
      */
     public Session signIn(String username, String password) throws PushClientException {
-        Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
+        Api api = new Api(options, Credentials.typed(username, password), this.api.own());
         Session session = newSession(api, username);
         begin(session, session.token(), api.account());
         return session;
@@ -475,7 +470,7 @@ public final class PushClient {
         } catch (PushClientException unstored) {
             // The token could not be stored, so nobody could use the session: the client ends it.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
-            signOuts().finishOnce(order, options.deadline());
+            signOuts().finish(null, order, options.deadline());
             throw unstored;
         }
     }
@@ -505,17 +500,17 @@ public final class PushClient {
         // The inbox is removed before this line, because the app's token provider may be slow.
         String authorization = cached.token == null ? api.lastAuthorization(deadline) : "Bearer " + cached.token;
         Json order = signOuts().order(authorization, cached.registration, api.account(), accountId);
-        try {
-            if (authorization != null || cached.registration != null) signOuts().store(order);
-        } catch (PushClientException full) {
-            return signOuts().finishOnce(order, deadline);
+        // Without a credential and a device there is nothing to end.
+        boolean isEnded = (authorization != null || cached.registration != null) && signOuts().end(order, deadline);
+        // Earlier sign-outs wait for the network, too.
+        if (isEnded || authorization == null) {
+            try {
+                finishSignOuts(options, store, deadline);
+            } catch (PushClientException later) {
+                // Their orders stay for the next call.
+            }
         }
-        try {
-            // Without a credential the session may still be open at the server.
-            return finishSignOuts(options, store, deadline) && authorization != null;
-        } catch (PushClientException later) {
-            return false;
-        }
+        return isEnded;
     }
 
     SignOut signOuts() {
@@ -625,10 +620,15 @@ public final class PushClient {
 
     /** Ends devices of this account that an earlier sign-out could not end. */
     private void endEarlierDevices(Deadline deadline) {
+        ReentrantLock lock = store.registration();
+        // A registration that runs now may get the id of an earlier device.
+        if (!lock.tryLock()) return;
         try {
             signOuts().finish(api, api.account(), deadline);
         } catch (PushClientException later) {
             // The orders stay for the next sync; the inbox is complete without them.
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -48,13 +48,13 @@ final class Registration {
 
     String register(Deadline deadline) throws PushClientException {
         String id = client.account.read().index.registration;
-        if (id == null) id = note(requestId(handle, deadline));
+        if (id == null) id = note(requestId(handle, deadline), deadline);
         try {
             put(id, deadline);
         } catch (PushClientException error) {
             if (error.problem() == null || !error.problem().code().equals("registration-gone")) throw error;
             store(null);
-            id = note(requestId(null, deadline));
+            id = note(requestId(null, deadline), deadline);
             put(id, deadline);
         }
         try {
@@ -71,8 +71,8 @@ final class Registration {
      * Stores an id before the client registers under it. So the order of a sign-out names the id,
      * even during the request or after a lost answer.
      */
-    private String note(final String id) throws PushClientException {
-        client.signOuts().release(id);
+    private String note(final String id, Deadline deadline) throws PushClientException {
+        client.signOuts().release(id, deadline);
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -86,12 +86,11 @@ final class Registration {
     }
 
     /** Ends a device that the server registered after the account had signed out. */
-    private void end(String id) throws PushClientException {
+    private void end(String id) {
+        Deadline deadline = client.options.deadline();
         SignOut signOuts = client.signOuts();
         Api api = client.api;
-        String authorization = api.lastAuthorization(client.options.deadline());
-        signOuts.store(signOuts.order(authorization, id, api.account(), api.own().id()));
-        PushClient.finishSignOuts(client.options, client.store());
+        signOuts.end(signOuts.order(api.lastAuthorization(deadline), id, api.account(), api.own().id()), deadline);
     }
 
     private String requestId(@Nullable String handle, Deadline deadline) throws PushClientException {
@@ -101,10 +100,7 @@ final class Registration {
         if (handle != null && !handle.isEmpty()) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
-        // The id is checked because it becomes a part of paths.
-        if (id == null || !id.matches("[A-Za-z0-9_.-]{1,128}") || id.equals(".") || id.equals("..")) {
-            throw answer.unexpected("a registration id");
-        }
+        if (id == null || !Device.isId(id)) throw answer.unexpected("a registration id");
         return id;
     }
 

@@ -24,7 +24,8 @@ public final class Session {
         Json end = json == null ? null : json.get("ExpiresAt");
         String text = token == null ? null : token.string();
         Long time = end == null ? null : Times.fromRfc3339(end.string());
-        return text == null || text.length() > MAXIMUM_TOKEN || time == null ? null : new Session(text, new Date(time), account);
+        if (text == null || text.length() > MAXIMUM_TOKEN || !Credentials.isToken(text) || time == null) return null;
+        return new Session(text, new Date(time), account);
     }
 
     public String token() {

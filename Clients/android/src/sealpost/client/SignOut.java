@@ -6,7 +6,11 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The sign-outs that the server does not know yet. Each has an encrypted file until the server has
@@ -25,6 +29,21 @@ final class SignOut {
          */
         NOBODY
     }
+
+    /**
+     * The latest sessions that the server has ended for this process, with their servers. A session
+     * ends with its devices, so another order for it needs no request. The server would count it
+     * as a wrong credential.
+     */
+    private static final Map<String, Boolean> ENDED_SESSIONS =
+            Collections.synchronizedMap(new LinkedHashMap<String, Boolean>() {
+                private static final long serialVersionUID = 1;
+
+                @Override
+                protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+                    return size() > 64;
+                }
+            });
 
     private final Store store;
     private final Options options;
@@ -48,24 +67,55 @@ final class SignOut {
                 .with("AccountId", text(accountId));
     }
 
-    void store(Json order) throws PushClientException {
-        write(Files.hexadecimal(Files.random(8)), order);
-    }
-
     private static Json text(@Nullable String text) {
         return text == null ? Json.NULL : Json.of(text);
     }
 
-    private void write(String name, Json order) throws PushClientException {
+    private File write(String name, Json order) throws PushClientException {
         File folder = new File(store.folder(), FOLDER);
         File made = new File(folder, "." + name);
+        File file = new File(folder, name);
         try {
             if (!folder.mkdir() && !folder.isDirectory()) throw new IOException("a folder of the store cannot be created");
             Files.write(made, store.sealer().seal(order.bytes(), FOLDER + name));
-            if (!made.renameTo(new File(folder, name))) throw new IOException("a file of the store cannot be renamed");
+            if (!made.renameTo(file)) throw new IOException("a file of the store cannot be renamed");
+            return file;
         } catch (IOException | GeneralSecurityException error) {
             made.delete();
             throw Store.storage(error);
+        }
+    }
+
+    /**
+     * Stores an order, and carries it out; returns whether the server has ended session and
+     * device. If the order cannot be stored, nothing can retry it.
+     */
+    boolean end(Json order, Deadline deadline) {
+        File file = null;
+        try {
+            file = write(Files.hexadecimal(Files.random(8)), order);
+        } catch (PushClientException full) {
+            // The order then exists only in memory.
+        }
+        return finish(file, order, deadline);
+    }
+
+    /** Carries out an order; {@code file} is null if the order is not stored. */
+    boolean finish(@Nullable File file, Json order, Deadline deadline) {
+        try {
+            ReentrantLock lock = store.signOuts();
+            deadline.acquire(lock);
+            try {
+                Json current = file == null ? order : read(file);
+                // Another thread has already carried out a missing order, and has ended its
+                // device. The device may be registered again since.
+                if (current == null) current = order.replacing("Registration", Json.NULL);
+                return isFinished(file, current, deadline);
+            } finally {
+                lock.unlock();
+            }
+        } catch (PushClientException failed) {
+            return false;
         }
     }
 
@@ -77,38 +127,42 @@ final class SignOut {
      */
     boolean finish(Deadline deadline) throws PushClientException {
         boolean isDone = true;
-        for (File file : pending()) {
-            Json order = read(file);
-            if (order == null) {
-                file.delete();
-                continue;
+        ReentrantLock lock = store.signOuts();
+        deadline.acquire(lock);
+        try {
+            for (File file : pending()) {
+                Json order = read(file);
+                if (order == null) {
+                    file.delete();
+                    continue;
+                }
+                if (string(order, "Authorization") == null || !options.base().equals(string(order, "Server"))) continue;
+                if (!isFinished(file, order, deadline)) isDone = false;
             }
-            String credential = string(order, "Authorization");
-            if (credential == null || !options.base().equals(string(order, "Server"))) continue;
-            boolean isTold = isCarriedOut(order, credential, deadline);
-            if (!isTold) isDone = false;
-            // If the order names no device, the account's next session has nothing to end.
-            if (isTold || string(order, "Registration") == null) file.delete();
-            else write(file.getName(), order.replacing("Authorization", Json.NULL));
+        } finally {
+            lock.unlock();
         }
         return isDone;
     }
 
-    /**
-     * Carries out an order that could not be stored; returns whether the server has ended session
-     * and device.
-     */
-    boolean finishOnce(Json order, Deadline deadline) {
+    /** The caller has the lock of sign-outs, so that each order is carried out by one thread. */
+    private boolean isFinished(@Nullable File file, Json order, Deadline deadline) throws PushClientException {
         String credential = string(order, "Authorization");
-        try {
-            return credential != null && isCarriedOut(order, credential, deadline);
-        } catch (PushClientException failed) {
-            // The order exists only in memory, so nothing can retry it.
-            return false;
-        }
+        if (credential == null) return false;
+        boolean isTold = isCarriedOut(order, credential, deadline);
+        if (file == null) return isTold;
+        boolean isOfDevice = string(order, "Registration") != null;
+        // Another process has carried out an order that is missing now.
+        if (!isTold && isOfDevice && !file.exists()) return true;
+        // If the order names no device, the account's next session has nothing to end.
+        if (isTold || !isOfDevice) file.delete();
+        else write(file.getName(), order.replacing("Authorization", Json.NULL));
+        return isTold;
     }
 
     private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushClientException {
+        String ended = options.base() + '\n' + credential;
+        if (ENDED_SESSIONS.containsKey(ended)) return true;
         // The client ignores answers for other accounts. If the order has no account identifier,
         // the user name of its password identifies the account.
         Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
@@ -120,6 +174,7 @@ final class SignOut {
         Answered session = credential.startsWith("Bearer ")
                 ? end(api, Paths.CURRENT_SESSION, deadline)
                 : Answered.REFUSED;
+        if (session == Answered.ENDED) ENDED_SESSIONS.put(ended, true);
         // The end of a session also ends its device.
         return session == Answered.ENDED || session == Answered.REFUSED && device == Answered.ENDED;
     }
@@ -142,13 +197,19 @@ final class SignOut {
      * Removes a device from all orders: for the same handle, the server gives the next session the
      * same id.
      */
-    void release(String registration) throws PushClientException {
-        for (File file : pending()) {
-            Json order = read(file);
-            if (order == null || !registration.equals(string(order, "Registration"))) continue;
-            if (!options.base().equals(string(order, "Server"))) continue;
-            if (string(order, "Authorization") == null) file.delete();
-            else write(file.getName(), order.replacing("Registration", Json.NULL));
+    void release(String registration, Deadline deadline) throws PushClientException {
+        ReentrantLock lock = store.signOuts();
+        deadline.acquire(lock);
+        try {
+            for (File file : pending()) {
+                Json order = read(file);
+                if (order == null || !registration.equals(string(order, "Registration"))) continue;
+                if (!options.base().equals(string(order, "Server"))) continue;
+                if (string(order, "Authorization") == null) file.delete();
+                else write(file.getName(), order.replacing("Registration", Json.NULL));
+            }
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -32,6 +32,9 @@ public final class Store {
     /** For each store's folder, the lock of registrations in this process. */
     private static final Map<File, ReentrantLock> REGISTRATIONS = new HashMap<>();
 
+    /** For each store's folder, the lock of sign-outs in this process. */
+    private static final Map<File, ReentrantLock> SIGN_OUTS = new HashMap<>();
+
     private final File folder;
     private final KeyProvider provider;
     private @Nullable Sealer sealer;
@@ -79,9 +82,18 @@ public final class Store {
 
     /** The lock that a client holds while it registers, so that the next one sees its id. */
     ReentrantLock registration() {
-        synchronized (REGISTRATIONS) {
-            ReentrantLock lock = REGISTRATIONS.get(folder);
-            if (lock == null) REGISTRATIONS.put(folder, lock = new ReentrantLock());
+        return lock(REGISTRATIONS);
+    }
+
+    /** The lock that a client holds while it carries out, or changes, the orders of sign-outs. */
+    ReentrantLock signOuts() {
+        return lock(SIGN_OUTS);
+    }
+
+    private ReentrantLock lock(Map<File, ReentrantLock> locks) {
+        synchronized (locks) {
+            ReentrantLock lock = locks.get(folder);
+            if (lock == null) locks.put(folder, lock = new ReentrantLock());
             return lock;
         }
     }

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 import javax.net.ssl.KeyManagerFactory;
@@ -136,14 +137,14 @@ public final class ClientTests {
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.equal(registrations(client, server), 2, "a first registration asks for an id");
             Check.equal(registrations(client, server), 0, "of the same session");
-            token[0] = "spt_other" + "of one session";
+            token[0] = "spt_other-of-one-session";
             server.authorization = "Bearer " + token[0];
             Check.equal(registrations(client, server), 1, "of another session");
             // This client stands for a new start of the app.
             PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.equal(registrations(later, server), 1, "the first call asks whether it is there");
             Check.equal(registrations(later, server), 0, "the stored one");
-            for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
+            for (String other : new String[] {"of-an-issuer", "the-next-one-of-the-issuer"}) {
                 token[0] = other;
                 server.authorization = "Bearer " + token[0];
                 Check.equal(registrations(later, server), other.startsWith("of") ? 1 : 0, other);
@@ -971,7 +972,9 @@ public final class ClientTests {
 
     public static void aDeviceThatIsBeingRegisteredIsEndedByTheSignOut() throws Exception {
         with((server, folder) -> {
-            PushClient other = server.client(folder.store());
+            // A password has no session, with whose end the device would end.
+            Credentials password = Credentials.basic("alice", "secret").accountId(server.account);
+            PushClient other = new PushClient(server.options(), password, folder.store());
             other.cachedInbox();
             boolean[] isOver = {false};
             Options options = server.options().connections(url -> {
@@ -986,17 +989,96 @@ public final class ClientTests {
                 }
                 return (java.net.HttpURLConnection) url.openConnection();
             });
-            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            PushClient client = new PushClient(options, password, folder.store());
             Check.fails(() -> client.register("fcm", "handle", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
             String ended = "DELETE /api/register/device-1";
-            Check.equal(
-                    server.log,
-                    Arrays.asList(
-                            "POST /api/register", ended, "DELETE /api/sessions/current", "PUT /api/register/device-1", ended,
-                            "DELETE /api/sessions/current"),
-                    "the requests");
+            Check.equal(server.log, Arrays.asList("POST /api/register", ended, "PUT /api/register/device-1", ended), "the requests");
             Check.equal(server.devices, Collections.emptySet(), "ended");
         });
+    }
+
+    /** The order for the device comes after the one that has ended the session: no request asks with its token. */
+    public static void theOrderOfALateRegistrationIsDoneWithItsSession() throws Exception {
+        with((server, folder) -> {
+            server.endsSessions = true;
+            PushClient client = filledClient(server, folder);
+            boolean[] isEnded = {false};
+            server.held = () -> isEnded[0] = server.signedIn(folder.store()).signOut();
+            Check.fails(() -> client.register("fcm", "other", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
+            Check.that(isEnded[0], "the server knows");
+            Check.equal(server.log.subList(1, server.log.size()), ENDED, "the requests after PUT");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing waits");
+            Check.that(client.signOut(), "again");
+        });
+    }
+
+    public static void aRegistrationTakesItsLockOnce() throws Exception {
+        with((server, folder) -> {
+            Set<Integer> counts = new HashSet<>();
+            Options options = server.options().observer(new Observer() {
+                @Override
+                public void answered(String method, String route, int status, long millis) {
+                    counts.add(folder.store().registration().getHoldCount());
+                }
+
+                @Override
+                public void failed(
+                        String method, String route, PushClientException.Reason reason, Interference.Kind kind, long millis) {}
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
+            Check.equal(counts, Collections.singleton(1), "locks during the requests");
+        });
+    }
+
+    public static void aSyncDoesNotEndTheDeviceThatAnotherThreadRegisters() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try {
+            with((server, folder) -> {
+                server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+                TokenProvider none = refused -> null;
+                Check.that(!new PushClient(server.options(), Credentials.token(none, "alice"), folder.store()).signOut(), "it waits");
+                ReentrantLock lock = folder.store().registration();
+                List<Future<String>> other = new ArrayList<>();
+                Options options = server.options().connections(url -> {
+                    // This function runs before the request that ends the earlier device.
+                    if (url.getPath().startsWith("/api/register/") && other.isEmpty()) {
+                        PushClient registering = server.client(folder.store());
+                        other.add(threads.submit(() -> registering.register("fcm", "handle", Collections.<String>emptyList())));
+                        while (!lock.hasQueuedThreads() && !other.get(0).isDone()) Thread.yield();
+                    }
+                    return (java.net.HttpURLConnection) url.openConnection();
+                });
+                PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+                Check.that(client.sync().isFresh(), "fresh");
+                Check.equal(other.get(0).get(), "device-1", "the same id");
+                Check.equal(server.devices, Collections.singleton("device-1"), "registered");
+            });
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    public static void twoThreadsCarryOutASignOutOnce() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try {
+            with((server, folder) -> {
+                PushClient client = filledClient(server, folder);
+                server.endsSessions = true;
+                ReentrantLock lock = folder.store().signOuts();
+                List<Future<Boolean>> other = new ArrayList<>();
+                server.held = () -> {
+                    other.add(threads.submit(() -> PushClient.finishSignOuts(server.options(), folder.store())));
+                    while (!lock.hasQueuedThreads() && server.log.size() < 2) Thread.yield();
+                };
+                Check.that(client.signOut(), "the server knows");
+                Check.that(other.get(0).get(), "nothing waits");
+                Check.equal(server.log, ENDED, "the requests");
+                Check.equal(TestFolder.count(new File(folder.file, "signouts")), 0, "files");
+            });
+        } finally {
+            threads.shutdown();
+        }
     }
 
     public static void aLostKeyLeavesNoOrphansAndADamagedFileIsFetchedAgain() throws Exception {
@@ -1049,8 +1131,14 @@ public final class ClientTests {
                     server.signedIn(folder.store()), new PushClient(server.options(), none, folder.store()), signedOut)) {
                 for (Check.Body task : newTasks(client)) Check.fails(task, PushClientException.Reason.SIGNED_OUT);
                 for (Check.Body call : callsOfThisDevice(client)) Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+                Outbox outbox = client.outbox();
+                Outbox.Failure failure = new Outbox.Failure("key", null);
+                for (Check.Body call : Arrays.<Check.Body>asList(
+                        outbox::count, outbox::failures, outbox::flush, () -> outbox.discard(failure))) {
+                    Check.fails(call, PushClientException.Reason.SIGNED_OUT);
+                }
+                Check.equal(client.account.lastIndex().outbox.size(), 0, "what waits");
             }
-            Check.equal(server.signedIn(folder.store()).outbox().count(), 0, "what waits");
             Check.equal(server.log, Collections.emptyList(), "requests");
         });
     }
@@ -1596,7 +1684,7 @@ public final class ClientTests {
         String[] elsewhere = {
             "push.example.org", "10.0.2.2", "0.0.0.0", "127.1", "127.0.0", "127.0.0.256", "127.0.0.010", "127.0.0.1.example.org",
             "127.0.0.", "127.0.0.1e", "128.0.0.1", "localhost.example.org", "localhost.", "loca1host", "[::2]", "[::ffff:10.0.0.1]",
-            "127.0.0.1@push.example.org", "127.0.0.99999999999"
+            "127.0.0.99999999999"
         };
         for (String host : elsewhere) {
             Check.that(refusal(() -> new Options("http://" + host, unsigned)).contains("in clear"), host);
@@ -1622,6 +1710,48 @@ public final class ClientTests {
             Check.equal(refusal(() -> server.options().signatureToleranceSeconds(-1)), "the tolerance is negative", "tolerance");
             Check.equal(refusal(() -> Credentials.stored("")), "the name of an account is empty", "stored");
             Check.equal(refusal(() -> Credentials.token("spt_first", "")), "the name of an account is empty", "token");
+            Signatures unsigned = Signatures.unsigned();
+            String[] urls = {
+                "https://x:99999", "https://x:0", "https://a b", "https://x/a b", " https://x", "https://x/%zz", "https://x?a=b",
+                "https://x?", "https://x/#a", "https://a:b@x", "https://127.0.0.1@x", "https://", "x", ""
+            };
+            for (String url : urls) Check.that(refusal(() -> new Options(url, unsigned)).startsWith("the server's URL "), url);
+            for (String url : new String[] {"https://x:65535/a%20b/", "https://a_b", "https://[::1]:1"}) new Options(url, unsigned);
+            for (String app : new String[] {"", "A", "a b", "a/b", repeated("a", 65)}) {
+                Check.that(refusal(() -> server.options().app(app)).startsWith("the app's name "), app);
+            }
+            server.options().app(repeated("a", 64)).app("0-_");
+            for (String name : new String[] {"", "a:b", "a\nb", "\u007f"}) {
+                Check.that(refusal(() -> Credentials.basic(name, "secret")).startsWith("the user name "), name);
+                Check.that(refusal(() -> Credentials.challenged(name, "secret")).startsWith("the user name "), name);
+            }
+            for (String password : new String[] {"", "a\r"}) {
+                Check.that(refusal(() -> Credentials.basic("alice", password)).startsWith("the password "), password);
+            }
+            List<String> none = Collections.emptyList();
+            for (String id : new String[] {"", ".", "..", "a/b", "../sessions/current", "a?b", "\u00e9", repeated("a", 129)}) {
+                Check.that(refusal(() -> new Device(id, "fcm", null, none, false, false)).startsWith("the id of a device "), id);
+                server.devices.add(id);
+                Check.fails(() -> server.client(folder.store()).devices().list(), PushClientException.Reason.INTERFERENCE);
+                server.devices.remove(id);
+            }
+            new Device(repeated("a", 128), "fcm", null, none, false, false);
+            Credentials.basic("J\u00fcrgen M.", "a:b \u00e9");
+            for (String token : new String[] {"", "a b", "a\r\nX: y", "a\u00e9", "=", "a=b", "\"a\""}) {
+                Check.that(refusal(() -> Credentials.token(token, "alice")).startsWith("the token "), token);
+                TokenProvider provider = refused -> token;
+                PushClient client = new PushClient(server.options(), Credentials.token(provider, "b"), folder.store());
+                Throwable cause = Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED).getCause();
+                Check.that(cause.getMessage().startsWith("the token "), token);
+                server.authorization = "Bearer " + token;
+                // The server answers with this token.
+                Check.fails(() -> server.signedIn(folder.store()).signIn("alice", "secret"), PushClientException.Reason.INTERFERENCE);
+            }
+            server.authorization = "Bearer spt_first";
+            // A user may type anything.
+            for (String name : new String[] {"", "a:b"}) {
+                Check.fails(() -> server.signedIn(folder.store()).signIn(name, ""), PushClientException.Reason.UNAUTHORIZED);
+            }
             server.options().deadlineMillis(1).answerLimit(1).signatureToleranceSeconds(0);
             Options longest = server.options().deadlineMillis(Long.MAX_VALUE);
             Check.that(new PushClient(longest, Credentials.token("spt_first", "a"), folder.store()).sync().isFresh(), "no overflow");

@@ -92,6 +92,8 @@ public final class TestServer implements AutoCloseable {
     /** The coding with which a proxy before this server compresses, or only labels, all bodies. */
     volatile String coding;
     volatile boolean isOnlyLabelled = false;
+    /** Whether the end of a session also ends its token and its devices. */
+    volatile boolean endsSessions = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     /** Runs between the next request and its answer. */
@@ -375,7 +377,13 @@ public final class TestServer implements AutoCloseable {
         }
         if (path.startsWith("/api/register/")) return new Object[] {200, Json.object()};
         if (path.equals("/api/sessions/current") && method.equals("GET")) return new Object[] {200, session()};
-        if (path.equals("/api/sessions/current")) return new Object[] {204, null};
+        if (path.equals("/api/sessions/current")) {
+            if (endsSessions) {
+                authorization = "Bearer spt_second";
+                devices.clear();
+            }
+            return new Object[] {204, null};
+        }
         if (path.equals("/api/notifications/read")) {
             List<Json> read = new ArrayList<>();
             for (Json id : body.get("Ids").elements()) {

@@ -77,6 +77,9 @@ final class Calls {
     /** Sends a request once, and reads the server's answer with {@code result}. */
     <T> T attempt(
             Request request, byte @Nullable [] body, @Nullable String key, long end, Function<@Nullable Json, T> result) {
+        long left = Math.min(end - System.nanoTime(), timeout.toNanos());
+        // An `HttpClient` could send a request within the shortest timeout.
+        if (left <= 0) throw new Unreachable("the deadline has passed", true, null);
         Map<String, String> fields = new LinkedHashMap<>();
         fields.put("Authorization", authorization.get());
         fields.put("MyToken", Integer.toString(request.token));
@@ -84,8 +87,7 @@ final class Calls {
         if (body != null) fields.put("Content-Type", "application/json");
         if (key != null) fields.put("Idempotency-Key", key);
         if (verifier != null) fields.put("Accept-Signature", verifier.acceptSignature());
-        long left = Math.min(end - System.nanoTime(), timeout.toNanos());
-        Answer answer = transport.exchange(request, fields, body, Duration.ofNanos(Math.max(left, 1)));
+        Answer answer = transport.exchange(request, fields, body, Duration.ofNanos(left));
         account.set(request.check(answer, account.get(), verifier, System.currentTimeMillis() / 1000));
         Json json = null;
         try {

@@ -206,7 +206,7 @@ public final class Client {
 
     /** Replaces the tags assigned to a user; the token needs the scope {@code manage}. */
     public void setTags(String name, Collection<String> tags) {
-        Json body = Json.object().with("Tags", Notification.array(tags.toArray(new String[0])));
+        Json body = Json.object().with("Tags", Notification.array("tags", tags.toArray(new String[0])));
         calls.call("PUT", userPath(name) + "/tags", "", body.bytes(), null, end(), json -> true);
     }
 
@@ -287,7 +287,7 @@ public final class Client {
      */
     public @Nullable Json call(String method, String path, @Nullable Json body) {
         // Another path would become a part of the host's name, and that host would get the token.
-        if (!path.startsWith("/")) throw new IllegalArgumentException("a path begins with a slash, such as /api/users");
+        if (!Objects.requireNonNull(path, "path").startsWith("/")) throw new IllegalArgumentException("a path begins with a slash, such as /api/users");
         // A URI ends at a `#`, so that /api/users/a#b would be the user a.
         if (path.indexOf('#') >= 0 || !path.chars().allMatch(character -> character > ' ' && character < 127)) {
             throw new IllegalArgumentException("path: percent-encode the names in " + path);

@@ -90,7 +90,7 @@ public final class Encryption {
     /**
      * @param changed is called with the changes of keys before anything is sent, for example to
      * store the pins and to tell somebody; if it throws, nothing is sent, and the next call reports
-     * the changes again
+     * the changes again; if it ends after the deadline, nothing is sent either
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
         this(key, pins, changed, MAXIMUM_PAYLOAD);

@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,12 +28,12 @@ public final class Notification {
 
     /** A notification with a text. Without {@link #to} the user of the token is the recipient. */
     public static Notification of(String payload) {
-        return of(Json.of(payload));
+        return of(text("payload", payload));
     }
 
     /** A notification with any JSON; {@code Json.read} accepts the bytes of another library. */
     public static Notification of(Json payload) {
-        return new Notification(Json.object().with("Payload", payload));
+        return new Notification(Json.object().with("Payload", Objects.requireNonNull(payload, "payload")));
     }
 
     /**
@@ -58,36 +59,36 @@ public final class Notification {
 
     /** The recipients, as tag expressions. */
     public Notification to(String... expressions) {
-        return with("To", array(expressions));
+        return with("To", array("to", expressions));
     }
 
     public Notification app(String app) {
-        return with("App", Json.of(app));
+        return with("App", text("app", app));
     }
 
     public Notification platforms(String... platforms) {
-        return with("Platforms", array(platforms));
+        return with("Platforms", array("platforms", platforms));
     }
 
     public Notification sendAt(Instant time) {
-        return with("SendAt", Json.of(time.toString()));
+        return with("SendAt", Json.of(Objects.requireNonNull(time, "sendAt").toString()));
     }
 
     /** The time from the sending until the payload expires, in whole seconds. */
     public Notification expiresIn(Duration lifetime) {
-        return with("ExpiresIn", Json.of(lifetime.getSeconds()));
+        return with("ExpiresIn", Json.of(Objects.requireNonNull(lifetime, "expiresIn").getSeconds()));
     }
 
     public Notification priority(String priority) {
-        return with("Priority", Json.of(priority));
+        return with("Priority", text("priority", priority));
     }
 
     public Notification collapseKey(String key) {
-        return with("CollapseKey", Json.of(key));
+        return with("CollapseKey", text("collapseKey", key));
     }
 
     public Notification store(String store) {
-        return with("Store", Json.of(store));
+        return with("Store", text("store", store));
     }
 
     public Notification readOnce(boolean isReadOnce) {
@@ -95,7 +96,7 @@ public final class Notification {
     }
 
     public Notification alert(Json alert) {
-        return with("Alert", alert);
+        return with("Alert", Objects.requireNonNull(alert, "alert"));
     }
 
     /** The payload; a string if {@link Encryption#encrypted} has encrypted it. */
@@ -105,7 +106,7 @@ public final class Notification {
 
     /** The same notification with another payload, such as a stored one of {@link Encryption#encrypted}. */
     public Notification payload(String payload) {
-        return with("Payload", Json.of(payload));
+        return with("Payload", text("payload", payload));
     }
 
     /** The app of the notification; null if it names none. */
@@ -141,9 +142,14 @@ public final class Notification {
         return new Notification(json.without(name).with(name, value));
     }
 
-    static Json array(String... texts) {
+    /** The JSON of a member's text. Throws for null, with the member's name. */
+    private static Json text(String name, String value) {
+        return Json.of(Objects.requireNonNull(value, name));
+    }
+
+    static Json array(String name, String... texts) {
         List<Json> elements = new ArrayList<>();
-        for (String text : texts) elements.add(Json.of(text));
+        for (String text : Objects.requireNonNull(texts, name)) elements.add(text(name, text));
         return Json.array(elements);
     }
 }

@@ -324,8 +324,20 @@ final class CallTests {
         equal(fails(none, () -> Client.builder("https://x").user("paul", null)).getMessage(), "password");
         equal(fails(none, () -> Client.builder("https://x").http(null)).getMessage(), "http");
         equal(fails(none, () -> new Encryption(SenderKey.generate(), new Pins(), null)).getMessage(), "changed");
-        fails(none, () -> client.send(TEXT.to((String) null)));
-        fails(none, () -> client.send(TEXT.to((String[]) null)));
+        equal(fails(none, () -> TEXT.to((String) null)).getMessage(), "to");
+        equal(fails(none, () -> TEXT.to((String[]) null)).getMessage(), "to");
+        equal(fails(none, () -> TEXT.platforms("apns", null)).getMessage(), "platforms");
+        equal(fails(none, () -> TEXT.app(null)).getMessage(), "app");
+        equal(fails(none, () -> TEXT.sendAt(null)).getMessage(), "sendAt");
+        equal(fails(none, () -> TEXT.expiresIn(null)).getMessage(), "expiresIn");
+        equal(fails(none, () -> TEXT.priority(null)).getMessage(), "priority");
+        equal(fails(none, () -> TEXT.collapseKey(null)).getMessage(), "collapseKey");
+        equal(fails(none, () -> TEXT.store(null)).getMessage(), "store");
+        equal(fails(none, () -> TEXT.alert(null)).getMessage(), "alert");
+        equal(fails(none, () -> TEXT.payload(null)).getMessage(), "payload");
+        equal(fails(none, () -> Notification.of((Json) null)).getMessage(), "payload");
+        equal(fails(none, () -> client.setTags("bob", Arrays.asList("role:nurse", null))).getMessage(), "tags");
+        equal(fails(none, () -> client.call("GET", null, null)).getMessage(), "path");
         for (Duration limit : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
             fails(wrong, () -> client.within(limit));
             fails(wrong, () -> Client.builder("https://x").timeout(limit));

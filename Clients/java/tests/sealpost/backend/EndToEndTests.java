@@ -256,6 +256,7 @@ final class EndToEndTests {
             });
             Client client = script.builder().deadline(Duration.ofMillis(300)).build();
             equal(fails(Unreachable.class, () -> encryption.send(client, notification, "k")).idempotencyKey(), "k");
+            equal(script.requests.size(), 1);
         }
     }
 
