@@ -6,9 +6,9 @@ TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate mono-mcs ngin
 	$(if $(shell command -v npm 2>/dev/null),,npm)
 DEB_PACKAGES = binutils chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc gdb golang-go iproute2 \
-	libmono-system-net-http4.0-cil \
+	libbcprov-java libmono-system-net-http4.0-cil \
 	libmono-system-runtime-serialization4.0-cil lua-sec mmdebstrap nghttp2-client podman prometheus prosody \
-	prosody-modules runc slowhttptest squid systemd-container varnish wrk
+	prosody-modules pypy3 runc slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
 # Cross-module optimization and the static standard library save a tenth of a request's CPU time.
 # The prefix map keeps this machine's paths out of the executable.
@@ -47,7 +47,7 @@ ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
 VERSION =
 DEB_FOLDER = .build-deb
 
-.PHONY: demo test check build build-tests build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize check-release e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
+.PHONY: demo test check build build-tests build-cost release release-demo bench bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-thousand-devices bench-instructions bench-tools plots console-grown sizes fuzz growth stress sanitize check-release e2e e2e-quick soak format docs docker install deb packages test-packages e2e-packages deb-packages bench-packages
 
 demo: packages
 	swift build $(DEBUG) --product sealpost-demo
@@ -79,9 +79,9 @@ release-demo: packages
 
 # Ratios within one run: requests to Hummingbird and nginx, pushes to libcurl and AsyncHTTPClient, a
 # herd to plain fetches, posts to PostgreSQL and a loop over SQLite, PostgreSQL to pgbench, its outbox
-# to a prototype, and two servers to one. Each bench fails below its limits; `make --keep-going bench`
-# continues with the others.
-bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers plots
+# to a prototype, two servers to one, and end-to-end payloads to key agreements. Each bench fails
+# below its limits; `make --keep-going bench` continues with the others.
+bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers bench-thousand-devices plots
 
 # Draws each bench's output in .build-benchmarks/results, also if it ended below a limit.
 plots:
@@ -115,6 +115,10 @@ bench-outbox: bench-tools
 
 bench-servers: release bench-packages
 	scripts/e2e run bench-servers .build/release/sealpost
+
+# The sender's time for end-to-end payloads, in each library for backends: five minutes.
+bench-thousand-devices: release bench-packages test-packages
+	scripts/thousand-devices .build/release/sealpost
 
 # A fetch's instructions, compared with another executable: make bench-instructions BASELINE=path
 bench-instructions: release bench-packages

@@ -59,9 +59,12 @@ extension NotificationItem {
     }
 
     /// The same notification without its payload.
-    package var withoutPayload: NotificationItem {
+    package var withoutPayload: NotificationItem { self.with(payload: nil) }
+
+    /// The same notification with another payload.
+    package func with(payload: JSONValue?) -> NotificationItem {
         var item = self
-        item.content = nil
+        item.content = payload.map(Content.value)
         return item
     }
 }

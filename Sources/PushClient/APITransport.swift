@@ -208,7 +208,12 @@ final class APITransport: Sendable {
         var request = request
         request.nonce = APIRequest.randomNonce()
         let account = self.own.id
-        let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
+        var asked = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
+        let added = self.options.headers?(request.method, request.route) ?? [:]
+        for (name, value) in added where !Endpoint.ownFields.contains(name.lowercased()) {
+            asked.setValue(value, forHTTPHeaderField: name)
+        }
+        let urlRequest = asked
         do {
             let limit = try CallDeadline.remaining(atMost: self.options.timeout)
             let size = min(self.options.answerLimit, request.answerLimit)

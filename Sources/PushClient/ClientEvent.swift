@@ -38,12 +38,13 @@ public struct ClientEvent: Sendable, Hashable {
 extension APIRequest {
     /// The words of the API's paths; everything else is an id or a topic.
     private static let words: Set<Substring> = [
-        "api", "batch", "confirmation", "current", "devices", "enrolment", "notifications", "password", "read",
-        "register",
+        "api", "batch", "confirmation", "current", "devices", "enrolment", "key", "notifications", "password",
+        "read", "register",
         "sessions", "stream", "taken", "test", "topics", "users",
     ]
 
-    fileprivate var route: String {
+    /// The path with `{id}` in place of ids and topics.
+    var route: String {
         var (route, last): (String, Substring) = ("", "")
         for part in self.path.split(separator: "/") {
             route += Self.words.contains(part) && last != "topics" ? "/\(part)" : "/{id}"

@@ -276,8 +276,13 @@
                 guard !self.fields.isEmpty else { return 0 }
                 self.fields[self.fields.count - 1].value += " " + line.trimmingCharacters(in: .whitespacesAndNewlines)
             } else if let colon = line.firstIndex(of: ":") {
+                let name = line[..<colon].lowercased()
                 let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
-                self.fields.append((line[..<colon].lowercased(), value))
+                // Of two lengths, none is certain (RFC 9112 section 6.3).
+                if name == "content-length", self.fields.contains(where: { $0.name == name && $0.value != value }) {
+                    return 0
+                }
+                self.fields.append((name, value))
             } else if line.allSatisfy(\.isNewline) {
                 return self.endHead() ? bytes.count : 0
             }
@@ -287,8 +292,9 @@
         /// Returns whether the transfer should continue.
         private func endHead() -> Bool {
             let status = self.number(CURLINFO_RESPONSE_CODE)
-            // The response follows an interim response, except for the change of protocols.
-            if status < 200, status != 101 { return true }
+            // The response follows an interim response, except for the change of protocols, which
+            // no request allows.
+            if status < 200 { return status != 101 }
             // Repeated fields count as one list (RFC 9110 section 5.3).
             let fields = Dictionary(self.fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
             guard let url = self.request.url,

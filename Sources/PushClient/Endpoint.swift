@@ -45,6 +45,12 @@ struct Endpoint: Sendable {
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
+    /// The names of the fields that the client sets, in lower case. `headers` cannot set them.
+    static let ownFields: Set = [
+        "accept", "accept-encoding", "accept-signature", "authorization", "content-type", "idempotency-key",
+        "if-none-match", "last-event-id", "mytoken",
+    ]
+
     /// The URL as a text, for the names of cached values.
     var name: String { self.base.string ?? "" }
 

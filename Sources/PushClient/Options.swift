@@ -58,6 +58,11 @@ extension PushClient {
         /// A closure that the client calls after each request, for logs and counters. It runs on
         /// the task of the call, so it must not block.
         public var observe: (@Sendable (ClientEvent) -> Void)?
+        /// A closure that returns fields to add to a request, such as `traceparent`. Its arguments
+        /// are the method and the route: the path with `{id}` in place of ids and topics. The
+        /// client ignores names of its own fields, such as `Authorization`. The closure runs on
+        /// the task of the call, so it must not block.
+        public var headers: (@Sendable (_ method: String, _ route: String) -> [String: String])?
         /// Sends a request in place of the client, for example with an HTTP client that requires
         /// certificate transparency. `maximumBody` is the maximum number of bytes that the client
         /// accepts. Of a longer body, return `maximumBody + 1` bytes.

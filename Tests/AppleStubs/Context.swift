@@ -35,6 +35,7 @@ var id: Int64 { fatalError() }
 var storedKeys: Data { fatalError() }
 var deviceKeys: DeviceKeys { fatalError() }
 var sender: String { fatalError() }
+var traceparent: String { fatalError() }
 var request: UNNotificationRequest { fatalError() }
 
 func show(_ text: String) {}
@@ -47,6 +48,7 @@ func show(_ inbox: Inbox, note: String) {}
 
 enum Shared {
     static var clients: [PushClient] { [] }
+    static var deviceKeys: [DeviceKeys] { [] }
 }
 
 enum Trouble: Error {

@@ -150,6 +150,11 @@ public struct NavigationStack: View {
     public var body: Never { fatalError() }
 }
 
+public struct NavigationLink: View {
+    public init(_ title: String, @ViewBuilder destination: () -> some View) {}
+    public var body: Never { fatalError() }
+}
+
 public struct HorizontalAlignment: Sendable {
     public static let leading = HorizontalAlignment()
 }

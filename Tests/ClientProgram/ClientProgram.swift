@@ -12,7 +12,7 @@ import PushClient
 ///                                       shows, and the memory
 ///     open SERVER FOLDER ID LIMIT KEYS SENDER NOW
 ///                                       the length of an end-to-end payload, the milliseconds of
-///                                       processor time, and the memory
+///                                       processor time, those of 100 key agreements, and the memory
 ///     sync SERVER FOLDER                the number of notifications after a sync
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
@@ -40,10 +40,10 @@ import PushClient
         case "open" where arguments.count == 9:
             _ = await Self.open(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"] + arguments[6...])
             let memory = try Memory()
-            // POSIX's function `clock` counts microseconds.
             let start = clock()
             let opened = await Self.open(Array(arguments[2...]))
-            print(opened, Double(clock() - start) / 1000, try memory.peak(), separator: "\n")
+            let (time, peak) = (Self.milliseconds(since: start), try memory.peak())
+            print(opened, time, try Self.millisecondsOfAgreements(), peak, separator: "\n")
         case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
         case "sync" where arguments.count == 4:
             let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
@@ -118,6 +118,17 @@ extension ClientProgram {
         } catch {
             return "\(error)"
         }
+    }
+
+    /// POSIX's function `clock` counts microseconds of the process.
+    fileprivate static func milliseconds(since start: clock_t) -> Double { Double(clock() - start) / 1000 }
+
+    /// The processor time of 100 key agreements, a measure for the speed of the machine.
+    fileprivate static func millisecondsOfAgreements() throws -> Double {
+        let key = P256.KeyAgreement.PrivateKey()
+        let start = clock()
+        for _ in 0..<100 { _ = try key.sharedSecretFromKeyAgreement(with: key.publicKey) }
+        return Self.milliseconds(since: start)
     }
 
     fileprivate static func advise(_ server: String, folder: String) async -> String {

@@ -26,7 +26,7 @@ struct FaultyPeer: Sendable {
         }
     }
 
-    func post(timeout: Duration = .seconds(20)) async -> Outcome {
+    func post(timeout: Duration = .seconds(240)) async -> Outcome {
         let headers = [
             OutboundRequest.Header("Authorization", "Bearer " + self.token),
             .init("Content-Type", "application/octet-stream"), .init("X-WNS-Type", "wns/raw"),
@@ -40,7 +40,7 @@ struct FaultyPeer: Sendable {
     }
 
     /// Makes `count` calls at once. Returns the number of calls with each outcome.
-    func post(_ count: Int, timeout: Duration = .seconds(20)) async -> [String: Int] {
+    func post(_ count: Int, timeout: Duration = .seconds(240)) async -> [String: Int] {
         await withTaskGroup(of: Outcome.self) { group in
             for _ in 0..<count { group.addTask { await self.post(timeout: timeout) } }
             return await group.reduce(into: [:]) { $0[$1.description, default: 0] += 1 }

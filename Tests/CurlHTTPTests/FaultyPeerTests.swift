@@ -3,8 +3,8 @@ import PushSimulators
 import Testing
 
 /// The outcomes of calls to a faulty peer, over real sockets. Unless a test says otherwise, each
-/// call has a deadline of twenty seconds, so the test notices a call that hangs.
-@Suite(.timeLimit(.minutes(5))) struct FaultyPeerTests {
+/// call has a deadline of four minutes, so the test notices a call that hangs.
+@Suite(.timeLimit(.minutes(15))) struct FaultyPeerTests {
     /// All calls succeed despite a single fault.
     @Test(
         arguments: [false, true],

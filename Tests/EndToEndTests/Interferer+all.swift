@@ -111,7 +111,9 @@ extension Interferer {
 
     /// The changes of an answer's bytes that `scripts/proxies/wire-answers.py` makes.
     static let wires: [Interferer] =
-        wires("1.0 unframed chunks bytes extensions shuffled blanks fields pieces foreign") { _, _ in .truth }
+        wires("1.0 unframed length-twice chunks bytes extensions shuffled blanks fields pieces foreign") { _, _ in
+            .truth
+        }
         + wires(
             "digest-twice signature-twice input-twice zeros key components label created nonce no-nonce algorithm "
                 + "account 206 299",
@@ -120,7 +122,8 @@ extension Interferer {
         + wires("fewer") { _, trust in trust == .signatures ? .interference([.insufficientCoverage]) : .truth }
         + wires("404") { _, trust in .interference([trust == .signatures ? .signature : .unexpectedBody]) }
         + wires("script") { _, trust in .interference([trust == .signatures ? .signature : .notJSON]) }
-        + wires("longer") { _, _ in .interference([.truncated]) }
+        + wires("longer gzip-label") { _, _ in .interference([.truncated]) }
+        + wires("bomb") { _, _ in .interference([.oversized]) }
         + wires("echo-twice echo-zero echo-number echo-other") { _, _ in .interference([.wrongEcho]) }
         + wires("page-403 page-404 page-410 page-421 page-429 page-502 page-503 page-504 page-511") { _, _ in
             .interference([.missingEcho])
@@ -128,14 +131,23 @@ extension Interferer {
         + wires("redirect-300 redirect-301 redirect-303 redirect-307 redirect-308") { _, _ in
             .interference([.redirect])
         }
-        + wires("hang-up reset head garbage") { _, _ in .offline }
+        + wires("hang-up reset head garbage switch lengths-longer lengths-shorter") { _, _ in .offline }
+        // Only the client ends these answers.
+        + wires("silence stall drip interim flood", deadline: .seconds(2)) { _, _ in .offline }
 
     private static func wires(
         _ changes: String,
+        deadline: Duration? = nil,
         _ findings: @escaping @Sendable (Call, Trust) -> Finding
     ) -> [Interferer] {
         changes.split(separator: " ").map {
-            Interferer(["wire-answers.py"], how: String($0), sign: .ofItself, findings: findings)
+            Interferer(
+                ["wire-answers.py"],
+                how: String($0),
+                sign: .ofItself,
+                deadline: deadline,
+                findings: findings
+            )
         }
     }
 

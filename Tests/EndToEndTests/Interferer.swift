@@ -54,6 +54,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
     /// Whether the proxy does its harm only while the daemon does not run.
     let needsNoDaemon: Bool
     let payload: String
+    /// The deadline of a client's calls, if the answer has no end.
+    let deadline: Duration?
 
     var testDescription: String {
         self.layers.map { layer in [layer.file ?? "", layer.how].filter { !$0.isEmpty }.joined(separator: " ") }
@@ -69,6 +71,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         isCache: Bool = false,
         needsNoDaemon: Bool = false,
         payload: String = "a secret text",
+        deadline: Duration? = nil,
         findings: @escaping @Sendable (Call, Trust) -> Finding
     ) {
         self.layers = files.map { file in
@@ -82,5 +85,6 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         self.isCache = isCache
         self.needsNoDaemon = needsNoDaemon
         self.payload = payload
+        self.deadline = deadline
     }
 }

@@ -74,14 +74,15 @@ struct Visit: Sendable {
 
     /// Makes a client that is already signed in, so that only the request of the tested call
     /// passes the proxies.
-    func signedInClient(_ user: String = "alice") throws -> PushClient {
+    func signedInClient(_ user: String = "alice", deadline: Duration? = nil) throws -> PushClient {
         let session = try #require(self.sessions[user])
-        return try self.client(.token(session.token, account: user, id: session.account))
+        return try self.client(.token(session.token, account: user, id: session.account), deadline: deadline)
     }
 
     /// Makes a client with these credentials.
-    func client(_ credentials: PushClient.Credentials) throws -> PushClient {
-        let options = PushClient.Options(testing: self.keys)
+    func client(_ credentials: PushClient.Credentials, deadline: Duration? = nil) throws -> PushClient {
+        var options = PushClient.Options(testing: self.keys)
+        if let deadline { options.deadline = deadline }
         return PushClient(server: try self.site.server, credentials: credentials, options: options)
     }
 

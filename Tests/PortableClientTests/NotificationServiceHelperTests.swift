@@ -254,7 +254,7 @@ import Testing
         silent.network = .silent
         self.server.add("new")
         let clients = [silent.client(), self.server.client()]
-        let refresh = BackgroundRefresh(clients: { clients }, limit: .seconds(5))
+        let refresh = BackgroundRefresh(clients: { clients }, limit: .seconds(30))
         #expect(await refresh.run() == .newData)
         let alone = BackgroundRefresh(clients: { [clients[0]] }, limit: .milliseconds(50))
         #expect(await alone.run() == .failed)

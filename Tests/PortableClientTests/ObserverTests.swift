@@ -5,7 +5,12 @@ import PushClient
 import PushClientTesting
 import Testing
 
-/// Tests which events about requests the client gives to an app's logs and counters.
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Tests the hooks for an app's logs and counters: the events about requests, and the fields that
+/// the app adds to a request.
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
     private let server = TestServer()
     private let events = Locked<[ClientEvent]>([])
@@ -29,11 +34,12 @@ import Testing
         _ = try await client.notification(id)
         try await client.dismiss(id)
         _ = try? await client.notification(id)
+        try await client.setDeviceKey("text", of: #require(client.registrationID))
         #expect(
             self.lines == [
                 "POST /api/register 200 answered", "PUT /api/register/{id} 200 answered",
                 "GET /api/notifications/{id} 200 answered", "DELETE /api/notifications/{id} 204 answered",
-                "GET /api/notifications/{id} 404 answered",
+                "GET /api/notifications/{id} 404 answered", "PUT /api/devices/{id}/key 204 answered",
             ]
         )
         let text = self.events.withLock { "\($0)" }
@@ -47,5 +53,33 @@ import Testing
         self.server.network = network
         _ = try? await self.client.notification(7)
         #expect(self.lines.first == "GET /api/notifications/{id} \(outcome)")
+    }
+
+    @Test func anAppAddsFieldsButReplacesNoneOfTheClient() async {
+        let (routes, sent) = (Locked<[String]>([]), Locked<[String: String]>([:]))
+        var options = self.server.options
+        options.headers = { method, route in
+            routes.withLock { $0.append("\(method) \(route)") }
+            return [
+                "traceparent": "00-1", "authorization": "Bearer other", "MYTOKEN": "1", "If-None-Match": "\"1\"",
+                "Accept-Signature": "sig=()",
+            ]
+        }
+        options.exchange = { request, _ in
+            sent.withLock { sent in
+                for name in ["traceparent", "Authorization", "MyToken", "If-None-Match", "Accept-Signature"] {
+                    sent[name] = request.value(forHTTPHeaderField: name)
+                }
+            }
+            throw URLError(.notConnectedToInternet)
+        }
+        _ = try? await self.server.client(options: options).notification(7)
+        #expect(routes.withLock { $0 } == ["GET /api/notifications/{id}"])
+        let fields = sent.withLock { $0 }
+        #expect(fields["traceparent"] == "00-1")
+        #expect(fields["Authorization"] == "Bearer spt_alice")
+        #expect(fields["MyToken"] != nil && fields["MyToken"] != "1")
+        #expect(fields["If-None-Match"] == nil)
+        #expect(fields["Accept-Signature"]?.contains("keyid") == true)
     }
 }

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// A sync fetches in one round trip everything that the device has missed, and loses nothing.
-@Suite(.timeLimit(.minutes(5))) struct SyncTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncTests {
     private static func server(_ count: Int64) -> ListServer {
         let server = ListServer()
         for id in 1...max(1, count) where id <= count { server.put(id, Samples.item(id, "payload \(id)")) }

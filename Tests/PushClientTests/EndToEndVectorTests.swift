@@ -22,12 +22,7 @@ import Testing
 
     private func device(_ name: String) throws -> JSONValue { try #require(self.file.json["devices"]?[name]) }
 
-    private func keys(_ device: JSONValue) throws -> DeviceKeys {
-        let secrets = try ["signingPrivate", "agreementPrivate"].map { name in
-            try #require(EndToEndText.bytes(Substring(device.text(name)).utf8, count: 32))
-        }
-        return try DeviceKeys(stored: Data(secrets[0] + secrets[1] + Array(device.text("key").utf8)))
-    }
+    private func keys(_ device: JSONValue) throws -> DeviceKeys { try EndToEndVectors.keys(of: device) }
 
     private func open(_ payload: String, as keys: DeviceKeys, app: String = "default") throws -> OpenedPayload {
         try keys.open(payload, from: self.senders, app: app, now: self.now)

@@ -10,7 +10,7 @@ import Testing
 /// Tests the sample app for iPhones in `examples/apple/Inbox`, without its screens.
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
     /// Keeps secrets in memory, in place of the keychain.
-    private final class StoredSecrets: Secrets {
+    final class StoredSecrets: Secrets {
         private let values = Locked<[String: Data]>([:])
 
         func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PushSQLite
 
-@Suite(.timeLimit(.minutes(5))) struct WriteAheadLogTests {
+@Suite(.timeLimit(.minutes(15))) struct WriteAheadLogTests {
     /// Readers with a permanently open transaction keep SQLite from restarting its log by itself.
     @Test func logStaysShortDespiteConstantReaders() async throws {
         let fixture = try StoreFixture()

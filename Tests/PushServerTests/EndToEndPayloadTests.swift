@@ -121,6 +121,23 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
+    @Test(arguments: [60, nil] as [TimeInterval?], ["username:bob", "news"])
+    func aScheduledPayloadAndABroadcastAreCutToo(delay: TimeInterval?, audience: String) async throws {
+        let fixture = try await ServerFixture()
+        try await fixture.storage.addDevice(of: fixture.storage.user("bob"), handle: "bb", tags: ["news"])
+        let schedule = delay.map { #","SendAt":"\#((fixture.clock.now + $0).rfc3339)""# } ?? ""
+        let order = #"{"Payload":"\#(Self.payload(1...3))","To":["\#(audience)"]\#(schedule)}"#
+        let path = try await fixture.post(order)
+        if let delay {
+            try await fixture.send(.get, "\(path)?key=\(Self.id(2))", user: "bob").expectProblem(.notFound)
+            fixture.clock.advance(by: delay)
+            _ = try await fixture.storage.store.releaseScheduled(now: fixture.clock.now)
+        }
+        while try await fixture.storage.store.expandFanout(page: nil, now: fixture.clock.now) != nil {}
+        #expect(try await self.fetch("\(path)?key=\(Self.id(2))", fixture) == Self.payload([2]))
+        #expect(try await self.fetch(path, fixture) == "\(Self.front).")
+    }
+
     /// A device without a wrapped key cannot read the payload. A lease to such a device would
     /// therefore lose the payload, because the end of a lease deletes the payload.
     @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {

@@ -1,5 +1,8 @@
 plugins { id("com.android.application") }
 
+// Firebase's plugin fails without the file of a Firebase project, which this repository has not.
+if (projectDir.resolve("google-services.json").exists()) apply(plugin = "com.google.gms.google-services")
+
 android {
     namespace = "example"
     compileSdk = 34

@@ -5,6 +5,9 @@
 leaves a signed answer as it was would prove nothing: the proxy then answers nothing.
 """
 
+import functools
+import gzip
+import itertools
 import os
 import random
 import re
@@ -92,6 +95,25 @@ def slow(answer):
     answer.pause = 0.002
 
 
+def endless(pause, pieces):
+    """Sends pieces with a pause in seconds after each, and never ends the connection."""
+    def change(answer):
+        answer.pause = pause
+        return pieces(b"".join(answer.all()))
+    return change
+
+
+@functools.cache
+def packed():
+    """More than any client accepts, in 64 KiB."""
+    return gzip.compress(bytes(66 << 20))
+
+
+def bomb(answer):
+    answer.body = packed()
+    answer.fields.append(("Content-Encoding", "gzip"))
+
+
 def foreign(answer):
     answer.edit("Signature-Input", lambda value: value + ', proxy=("@status");created=1;keyid="proxy"')
     answer.edit("Signature", lambda value: value + ", proxy=:AAAA:")
@@ -103,6 +125,7 @@ CHANGES = {
     "unframed": framed(lambda answer: []),
     "chunks": lambda answer: answer.chunk(iter(lambda: 7, None)),
     "bytes": lambda answer: answer.chunk(iter(lambda: 1, None)),
+    "length-twice": framed(lambda answer: [("Content-Length", str(len(answer.body)))] * 2),
     "extensions": lambda answer: answer.chunk(iter(lambda: 9, None), ';a=b;c="d"'),
     "shuffled": shuffle,
     "blanks": lambda answer: setattr(answer, "fields", [(name, f"  {value}\t ") for name, value in answer.fields]),
@@ -129,6 +152,9 @@ CHANGES = {
     "404": kept(404),
     "script": body(lambda body: body + b"<script></script>"),
     "longer": framed(lambda answer: [("Content-Length", str(len(answer.body) + 1))]),
+    "lengths-longer": framed(lambda answer: [("Content-Length", str(len(answer.body) + more)) for more in (0, 1)]),
+    "lengths-shorter": framed(lambda answer: [("Content-Length", str(len(answer.body) - more)) for more in (0, 1)]),
+    "gzip-label": lambda answer: answer.fields.append(("Content-Encoding", "gzip")),
     # The echo of MyToken.
     "echo-twice": field("MyToken", lambda value: [value, value]),
     "echo-zero": field("MyToken", lambda value: "0" + value),
@@ -140,6 +166,14 @@ CHANGES = {
     # The end comes inside the head.
     "head": lambda answer: [answer.all()[0].partition(b"\r\nX-Request-Id")[0]] if answer.body else [],
     "garbage": lambda answer: [random.Random(1).randbytes(500)],
+    "switch": lambda answer: setattr(answer, "status", 101),
+    # No end: only a client's deadline or limit ends the call.
+    "silence": endless(3600, lambda whole: [b""]),
+    "stall": endless(3600, lambda whole: [whole[:-1]]),
+    "drip": endless(1, lambda whole: [bytes([byte]) for byte in whole]),
+    "interim": endless(0.01, lambda whole: itertools.repeat(b"HTTP/1.1 100 Continue\r\n\r\n")),
+    "flood": endless(0.001, lambda whole: itertools.chain([b"HTTP/1.1 200 OK\r\n"], itertools.repeat(b"X-Flood: 0123456789\r\n" * 50))),
+    "bomb": bomb,
 }
 CHANGES |= {f"page-{status}": page(status) for status in (403, 404, 410, 421, 429, 502, 503, 504, 511)}
 CHANGES |= {f"redirect-{status}": redirect(status) for status in (300, 301, 303, 307, 308)}

@@ -18,6 +18,9 @@ from sealpost_e2e.rig import ROOT
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
+# Only the client ends these answers, also on a slow machine within `PATIENCE` times its deadline.
+ENDLESS = "silence stall drip interim flood".split()
+PATIENCE = 10
 LONG = "secret " + random.Random(1).randbytes(16_000).hex()  # Longer than the buffers of a proxy, and incompressible.
 
 
@@ -31,6 +34,11 @@ class Interferer(typing.NamedTuple):
     is_cache: bool = False
     needs_no_daemon: bool = False
     payload: str = "a secret text"
+
+    @property
+    def deadline(self):
+        """The seconds of a client's deadline, if the answer has no end."""
+        return 2 if self.how in ENDLESS else None
 
     @property
     def name(self):
@@ -105,16 +113,17 @@ HARMLESS = [
 WIRES = [
     Interferer(("wire-answers.py",), how, finding)
     for finding, hows in (
-        (lambda call, signed: TRUTH, "1.0 unframed chunks bytes extensions shuffled blanks fields pieces foreign"),
+        (lambda call, signed: TRUTH, "1.0 unframed length-twice chunks bytes extensions shuffled blanks fields pieces foreign"),
         (unsigned, "digest-twice signature-twice input-twice zeros key components label created nonce no-nonce algorithm account 206 299"),
         (lambda call, signed: {"insufficientCoverage"} if signed else TRUTH, "fewer"),
         (seen("signature", "unexpectedBody"), "404"),
         (seen("signature", "notJSON"), "script"),
-        (always("truncated"), "longer"),
+        (always("truncated"), "longer gzip-label"),
+        (always("oversized"), "bomb"),
         (always("wrongEcho"), "echo-twice echo-zero echo-number echo-other"),
         (always("missingEcho"), " ".join(f"page-{status}" for status in (403, 404, 410, 421, 429, 502, 503, 504, 511))),
         (always("redirect"), " ".join(f"redirect-{status}" for status in (300, 301, 303, 307, 308))),
-        (always(OFFLINE), "hang-up reset head garbage"),
+        (always(OFFLINE), " ".join(["hang-up reset head garbage switch lengths-longer lengths-shorter", *ENDLESS])),
     )
     for how in hows.split()
 ]

@@ -1,7 +1,11 @@
 plugins {
     id("com.android.library")
     id("org.jetbrains.kotlin.android")
+    `maven-publish`
 }
+
+group = rootProject.group
+version = rootProject.version
 
 android {
     namespace = "sealpost.client.coroutines"
@@ -14,9 +18,22 @@ android {
         targetCompatibility = JavaVersion.VERSION_1_8
     }
     kotlinOptions { jvmTarget = "1.8" }
+    publishing {
+        singleVariant("release") {
+            withSourcesJar()
+            withJavadocJar()
+        }
+    }
 }
 
 dependencies {
     api(project(":"))
     api("org.jetbrains.kotlinx:kotlinx-coroutines-core:1.8.1")
+}
+
+publishing {
+    publications.register<MavenPublication>("release") {
+        artifactId = "sealpost-client-coroutines"
+        afterEvaluate { from(components["release"]) }
+    }
 }

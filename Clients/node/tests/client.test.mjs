@@ -207,13 +207,13 @@ test('refusals have the code of the problem', async t => {
 });
 
 test('each of many notifications has its own outcome', async t => {
-  const server = await Server.start(t), publisher = new Client({server: server.url, token: server.token, deadline: 300_000, timeout: 120_000}), key = randomUUID();
+  const server = await Server.start(t), publisher = new Client({server: server.url, token: server.token, deadline: 3_600_000, timeout: 1_200_000}), key = randomUUID();
   const many = Array.from({length: 1100}, (_, index) => ({payload: index, to: index === 700 ? 'username:nobody' : 'username:alice'}));
   const outcomes = await publisher.sendMany(many, {key});
   assert.deepEqual(outcomes.flatMap(({status}, index) => status === 'rejected' ? [index] : []), [700]);
   assert.deepEqual([outcomes[700].reason.code, outcomes[700].reason.idempotencyKey], ['unknown-user', key]);
   // Another process repeats the call.
-  const again = await new Client({server: server.url, token: server.token, deadline: 300_000, timeout: 120_000}).sendMany(many, {key});
+  const again = await new Client({server: server.url, token: server.token, deadline: 3_600_000, timeout: 1_200_000}).sendMany(many, {key});
   assert.deepEqual(again.map(({value}) => value?.id), outcomes.map(({value}) => value?.id));
   assert.deepEqual((await inbox(server)).sort((one, other) => one - other), many.map(({payload}) => payload).filter(payload => payload !== 700));
   // Large payloads make batches below the server's limit.

@@ -29,10 +29,11 @@ test('the package has the version of the server, and another name than the clien
   assert.notEqual(about.name, JSON.parse(read('../web/package.json')).name);
 });
 
-test('npm packs the modules, their types and nothing else', {skip: spawnSync('npm', ['--version']).status === 0 ? false : 'npm is not installed'}, () => {
+test('npm packs the modules, their types, the licence and nothing else', {skip: spawnSync('npm', ['--version']).status === 0 ? false : 'npm is not installed'}, () => {
   const [{files}] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], {cwd: sources, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
   const modules = readdirSync(join(sources, 'src')).map(name => `src/${name}`);
-  assert.deepEqual(files.map(({path}) => path).sort(), ['README.md', 'index.d.ts', 'package.json', ...modules].sort());
+  assert.deepEqual(files.map(({path}) => path).sort(), ['LICENSE', 'README.md', 'index.d.ts', 'package.json', ...modules].sort());
+  assert.equal(read('LICENSE'), read('../../LICENSE'));
 });
 
 test('a backend imports the package by its name', t => {

@@ -110,7 +110,7 @@ def encryption_of(sender, pins=None):
 
 
 class Sending(unittest.TestCase):
-    def test_a_thousand_devices_cost_at_most_300_bytes_each_above_the_padded_payload(self):
+    def test_a_text_for_one_device_is_at_most_300_characters_longer_than_the_padded_payload_in_base64url(self):
         sender, device = e2e.SenderKey.generate(), Device()
         one = encryption_of(sender).encrypt("x" * 200, [e2e.DeviceRecipient("alice", device.key)])
         self.assertLessEqual(len(one) - len(e2e._text(bytes(256))), 300)

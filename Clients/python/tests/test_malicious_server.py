@@ -123,10 +123,6 @@ KEYS = {
     "a key of a later version": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), "sealpost-key.2.x"), ["invalid"], "pt"),
     "an endless key": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), "sealpost-key.1." + "x" * 100_000), ["invalid"], "pt"),
     "a cut signature": lambda s: (s.lists(s.phone.text[:-10], s.tablet.approved(s.phone)), ["invalid", "missing"], "t"),
-    "the phone twice": lambda s: (s.lists(s.phone.text, s.phone.text, s.tablet.approved(s.phone)), [], "pt"),
-    "the tablet without its approval": lambda s: (s.lists(s.phone.text, s.tablet.text), [], "pt"),
-    "another order": lambda s: (s.lists(s.tablet.approved(s.phone), s.phone.text), [], "pt"),
-    "another signature of the phone": lambda s: (s.lists(part(s.phone.text, 6, negated(s.phone.text.split(".")[6])), s.tablet.approved(s.phone)), [], "pt"),
     "a key of its own with a signature of the phone for itself": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), s.mallory.text + s.phone.key.id + s.phone.text.split(".")[6]), ["unapproved"], "pt"),
     "a key of its own with an approval of zeros": lambda s: (s.lists(s.phone.text, s.tablet.approved(s.phone), s.mallory.text + s.phone.key.id + "A" * 86), ["unapproved"], "pt"),
     "a key of its own with the approval of another user's pinned device": lambda s: (s.encryption.pins.trust("bob", s.bob.key), s.lists(s.phone.text, s.tablet.approved(s.phone), own_approval(s.mallory, s.bob.key.id, s.bob.signing)), ["unapproved"], "pt")[1:],
@@ -135,13 +131,22 @@ KEYS = {
     "half a character in a key": lambda s: (s.lists(part(s.phone.text, 2, "\ud800" + "A" * 21), s.tablet.approved(s.phone)), ["invalid", "missing"], "t"),
 }
 
+# Lists that change nothing, so that the sender reports nothing.
+HARMLESS = {
+    "the phone twice": lambda s: (s.lists(s.phone.text, s.phone.text, s.tablet.approved(s.phone)), [], "pt"),
+    "the tablet without its approval": lambda s: (s.lists(s.phone.text, s.tablet.text), [], "pt"),
+    "another order": lambda s: (s.lists(s.tablet.approved(s.phone), s.phone.text), [], "pt"),
+    "another signature of the phone": lambda s: (s.lists(part(s.phone.text, 6, negated(s.phone.text.split(".")[6])), s.tablet.approved(s.phone)), [], "pt"),
+}
+
 
 class Senders(unittest.TestCase):
     def test_each_lie_about_keys_is_reported_and_its_key_gets_nothing(self):
-        for name, move in KEYS.items():
+        for name, move in {**KEYS, **HARMLESS}.items():
             scene = Scene()
             with self.subTest(name):
                 _, kinds, readers = move(scene)
+                self.assertEqual(not kinds, name in HARMLESS)
                 if readers:
                     scene.send("two")
                 else:
@@ -276,7 +281,7 @@ class Devices(unittest.TestCase):
             with self.assertRaises(e2e.Unreadable, msg=f"character {at}"):
                 scene.phone.show(9, changed, scene.sender)
 
-    def test_there_are_at_least_25_moves(self):
+    def test_at_least_25_moves_are_refused_or_reported_beside_harmless_ones(self):
         self.assertGreaterEqual(len(KEYS) + len(PAYLOADS), 25)
 
 

@@ -146,7 +146,7 @@ class ServerTests(unittest.TestCase):
             with rig.Rig(PROGRAM, "publisher", SERVER_TLS_CERTIFICATE=certificate, SERVER_TLS_PRIVATEKEY=key) as server:
                 server.serve()
                 address, alice = f"https://localhost:{server.port}", ("alice", api.PASSWORD)
-                with Client(address, user=alice, context=ssl.create_default_context(cafile=certificate)) as client:
+                with Client(address, user=alice, context=ssl.create_default_context(cafile=str(certificate))) as client:
                     sent = [client.send(Notification("x" * 60_000)) for _ in range(2)]
                     self.assertTrue(client.recall(sent[0].id))
                 with Client(address, user=alice) as stranger, self.assertRaises(Unreachable) as caught:

@@ -6,7 +6,7 @@ public import PushAPI
 ///
 /// After any failure the helper delivers the placeholder, the fixed text in the push itself.
 /// Failures are a missing network, an interference, an account that has signed out, a read-once
-/// payload, and the end of the system's time.
+/// payload, an end-to-end payload that the device cannot open, and the end of the system's time.
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
@@ -36,6 +36,8 @@ public final class NotificationServiceHelper: Sendable {
     public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
     private let clients: @Sendable () -> [PushClient]
+    private let deviceKeys: @Sendable () -> [DeviceKeys]
+    private let senders: [String]
     private let limit: Duration
     private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
@@ -48,13 +50,23 @@ public final class NotificationServiceHelper: Sendable {
     /// system allows. `badge` returns the number on the icon; `nil` leaves the push's own number.
     /// By default it is the number of unread notifications of all accounts, if all notifications
     /// are cached.
+    ///
+    /// With `senders`, the public keys of the backends that the app trusts, the helper opens the
+    /// end-to-end payload, and `fill` gets the opened one. `deviceKeys` returns this device's keys
+    /// of all accounts. If a client has ``PushClient/Options/deviceKey``, the helper shows the
+    /// placeholder for each payload that it cannot open, and for a clear payload, which a
+    /// malicious server could have written. Other clients' payloads stay as they are.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
+        deviceKeys: @escaping @Sendable () -> [DeviceKeys] = { [] },
+        senders: [String] = [],
         limit: Duration = .seconds(25),
         badge: (@Sendable (PushClient) async -> Int?)? = nil,
         fill: @escaping Fill
     ) {
         self.clients = clients
+        self.deviceKeys = deviceKeys
+        self.senders = senders
         self.limit = limit
         self.badge = badge
         self.fill = fill
@@ -133,13 +145,24 @@ public final class NotificationServiceHelper: Sendable {
     ) async -> NotificationContent? {
         // The text of an error may come from a proxy, so the user sees the placeholder and not
         // this text.
-        guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
+        guard let item = try? await client.preview(id), !item.isReadOnce,
+            let item = try? await self.opened(item, client)
+        else { return nil }
         var content = placeholder
         await self.fill(item, &content)
         // The badge counts all unread notifications, so the helper reads the number after it has
         // cached this notification.
         if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
+    }
+
+    /// The notification with its payload opened, if its account uses end-to-end encryption.
+    private func opened(_ item: NotificationItem, _ client: PushClient) async throws -> NotificationItem {
+        guard !self.senders.isEmpty, let key = client.options.deviceKey else { return item }
+        guard let keys = self.deviceKeys().first(where: { $0.key.id == key.id }) else {
+            throw UnreadablePayload.notForThisDevice
+        }
+        return item.with(payload: try await client.openPayload(of: item, with: keys, from: self.senders).payload)
     }
 }
 

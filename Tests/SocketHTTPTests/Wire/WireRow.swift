@@ -54,9 +54,11 @@ struct WireRow: Sendable, CustomStringConvertible {
     private static let next = "GET /next HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n".latin1
     private static let nextAnswer = Answer.ok("GET /next @n", "Connection: close").closing
 
-    /// Small limits, so that the rows at the limits stay short.
+    /// Small limits, so that the rows at the limits stay short. On a busy machine a stream that
+    /// arrives byte by byte takes long.
     static let limits = ServerLimits {
         ($0.targetBytes, $0.headerBytes, $0.headerCount, $0.bodyBytes) = (64, 512, 8, 32)
+        ($0.headerTimeout, $0.bodyTimeout) = (.seconds(3600), .seconds(3600))
     }
 
     static let all =

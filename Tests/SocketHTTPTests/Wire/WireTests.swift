@@ -9,7 +9,7 @@ import Testing
 /// A socket may join two portions before they reach the parser. The tests therefore divide streams
 /// with `ScriptedStream`, which is also fast. Over sockets, they send the stream as a whole, and
 /// byte by byte.
-@Suite(.timeLimit(.minutes(5))) struct WireTests {
+@Suite(.timeLimit(.minutes(15))) struct WireTests {
     @Test(arguments: WireRow.all) func streamIsAnsweredAlikeInAnyPortions(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
         defer { loops.stop() }

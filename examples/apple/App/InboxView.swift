@@ -9,7 +9,7 @@ struct InboxView: View {
         List {
             if let item = self.model.opened {
                 Section {
-                    MessageRow(item: item)
+                    MessageRow(item: item, text: self.model.text(of: item))
                     Button("Close") { self.model.close() }
                 } footer: {
                     Text("Opened from its notification.")
@@ -17,7 +17,7 @@ struct InboxView: View {
             }
             Section {
                 ForEach(self.model.notifications) { item in
-                    MessageRow(item: item).swipeActions {
+                    MessageRow(item: item, text: self.model.text(of: item)).swipeActions {
                         Button("Dismiss", role: .destructive) { Task { await self.model.dismiss(item) } }
                         Button(item.isRead ? "Mark as new" : "Mark as read") {
                             Task { await self.model.markRead(item) }
@@ -27,6 +27,9 @@ struct InboxView: View {
                 if self.model.hasOlder { Button("Older messages") { Task { await self.model.showOlder() } } }
             } footer: {
                 Text([self.age, self.model.advice].compactMap { $0 }.joined(separator: " "))
+            }
+            if self.model.fingerprint != nil {
+                NavigationLink("Devices") { DevicesView(model: self.model) }
             }
         }
         .refreshable { await self.model.sync() }
@@ -47,12 +50,14 @@ struct InboxView: View {
 
 struct MessageRow: View {
     let item: NotificationItem
+    let text: String?
 
     var body: some View {
         VStack(alignment: .leading) {
             Text(self.item.createdAt.formatted()).font(.caption)
-            // The list has no payload for a read-once message.
-            Text(self.item.text ?? "Open to read.").font(self.item.isRead ? nil : .headline)
+            // The list has no payload for a read-once message, and this device may not be able to
+            // open an end-to-end payload.
+            Text(self.text ?? "There is something to read.").font(self.item.isRead ? nil : .headline)
         }
     }
 }

@@ -23,12 +23,18 @@ import PushClient
 
     /// The message that a tap on its notification has opened.
     private(set) var opened: NotificationItem?
+    /// The account's other devices that have keys for end-to-end encryption.
+    private(set) var otherDevices: [PushClient.Device] = []
     /// Shows the number of unread messages on the icon, and removes notifications of messages that
     /// are read or gone.
     @ObservationIgnored var onChange: (_ unread: Int, _ gone: Set<Int64>) -> Void = { _, _ in }
 
     private let place: Place
     private var client: PushClient?
+    /// The keys of this device, if the app uses end-to-end encryption.
+    private var keys: DeviceKeys?
+    /// The texts of opened end-to-end payloads by the ids of their notifications.
+    private var texts: [Int64: String] = [:]
     /// The maximum number of messages to show.
     private var limit = 100
     /// The device token from the system, which may arrive before a sign-in.
@@ -41,6 +47,13 @@ import PushClient
         // screens at that time.
         self.client = try? place.client()
         self.isSignedIn = self.client != nil
+        self.keys = try? place.deviceKeys()
+    }
+
+    /// The text of a message; `nil` if the screen shows a placeholder.
+    func text(of item: NotificationItem) -> String? {
+        // With sender keys the app shows no clear payload: the server could have written it.
+        self.place.senders.isEmpty ? item.text : self.texts[item.id]
     }
 
     /// Shows the cached messages, then the messages from the server, then each change, until the
@@ -52,11 +65,11 @@ import PushClient
             _ = await signOuts
             return
         }
-        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
+        await self.attempt { try await self.show(client) }
         await self.sync()
         await self.register()
         do {
-            for try await _ in client.updates() { self.show(try await client.cachedInbox(limit: self.limit)) }
+            for try await _ in client.updates() { try await self.show(client) }
         } catch {
             self.fail(error)
         }
@@ -69,6 +82,7 @@ import PushClient
             self.present(inbox.value)
             self.age = inbox.date.map(Age.asOf) ?? .upToDate
             self.advice = inbox.failure?.advice.text
+            try await self.openPayloads(of: self.notifications, client)
         }
     }
 
@@ -76,7 +90,7 @@ import PushClient
     func showOlder() async {
         guard let client = self.client else { return }
         self.limit += 100
-        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
+        await self.attempt { try await self.show(client) }
     }
 
     /// Registers with the token that the system gives at each start.
@@ -89,6 +103,7 @@ import PushClient
         await self.attempt {
             do {
                 self.client = try await self.place.signIn(name, password)
+                self.keys = try self.place.deviceKeys()
                 self.isSignedIn = self.client != nil
             } catch PushClientError.unauthorized {
                 self.advice = "The name or the password is wrong."
@@ -124,6 +139,7 @@ import PushClient
         guard let client = self.client, client.isRecipient(of: push) else { return }
         await self.attempt {
             let item = try await client.notification(push.id).value
+            try await self.openPayloads(of: [item], client)
             self.opened = item
             if item.isReadOnce { return try await client.confirmTaken(item.id) }
             try await client.outbox.markRead(item.id)
@@ -133,23 +149,73 @@ import PushClient
 
     func close() { self.opened = nil }
 
+    // MARK: - Devices
+
+    /// The fingerprint of this device's keys; `nil` without end-to-end encryption.
+    var fingerprint: String? { self.keys?.key.fingerprint }
+
+    func loadDevices() async {
+        guard let client = self.client else { return }
+        await self.attempt {
+            self.otherDevices = try await client.devices().filter {
+                !$0.isThisDevice && $0.key != nil && $0.key?.account == self.keys?.key.account
+            }
+        }
+    }
+
+    /// Whether the server lists an approval of a device by this device.
+    func hasApproved(_ device: PushClient.Device) -> Bool {
+        guard let text = device.key?.text, let keys = self.keys else { return false }
+        return text.contains(keys.key.id)
+    }
+
+    /// Approves another device, so that backends encrypt for it. The user has compared its
+    /// fingerprint with its screen: this function approves the keys that were shown.
+    func approve(_ device: PushClient.Device) async {
+        guard let client = self.client, let keys = self.keys, let key = device.key else { return }
+        await self.attempt { try await client.setDeviceKey(keys.approve(key), of: device.id) }
+        if self.advice == nil { await self.loadDevices() }
+    }
+
     // MARK: - Private
 
     private func register() async {
         guard let client = self.client, let deviceToken = self.deviceToken else { return }
-        await self.attempt { try await client.registerIfNeeded(platform: "apns", handle: deviceToken) }
+        await self.attempt {
+            do {
+                try await client.registerIfNeeded(platform: "apns", handle: deviceToken)
+            } catch PushClientError.keyReplaced {
+                // Backends encrypt for this device again, and the advice tells the user.
+                if let keys = self.keys { try await client.setDeviceKey(keys.key) }
+                throw PushClientError.keyReplaced
+            }
+        }
     }
 
     /// Shows the cached messages with the date of the last sync.
-    private func show(_ inbox: Inbox) {
+    private func show(_ client: PushClient) async throws {
+        let inbox = try await client.cachedInbox(limit: self.limit)
         self.present(inbox)
         if self.age != .upToDate { self.age = inbox.syncedAt.map(Age.asOf) ?? .notLoaded }
+        try await self.openPayloads(of: inbox.notifications, client)
+    }
+
+    /// Opens end-to-end payloads that are not open yet. For the others the screen shows its
+    /// placeholder.
+    private func openPayloads(of items: [NotificationItem], _ client: PushClient) async throws {
+        guard let keys = self.keys else { return }
+        let closed = items.filter { self.texts[$0.id] == nil }
+        guard !closed.isEmpty else { return }
+        let results = try await client.openPayloads(of: closed, with: keys, from: self.place.senders)
+        // The user may have signed out meanwhile.
+        guard self.keys?.key == keys.key else { return }
+        for (item, result) in zip(closed, results) { self.texts[item.id] = (try? result.get())?.payload.text }
     }
 
     /// Shows the inbox as if the outbox's tasks were done, then sends them. If that fails, the
     /// next sync sends them.
     private func tell(_ client: PushClient) async throws {
-        self.show(try await client.cachedInbox(limit: self.limit))
+        try await self.show(client)
         try await client.outbox.flush()
     }
 
@@ -181,11 +247,12 @@ import PushClient
     }
 
     private func end() {
-        self.client = nil
+        (self.client, self.keys) = (nil, nil)
         self.isSignedIn = false
         self.onChange(0, Set(self.notifications.map(\.id)))
         self.notifications = []
         self.opened = nil
+        (self.texts, self.otherDevices) = ([:], [])
         self.age = .notLoaded
     }
 }

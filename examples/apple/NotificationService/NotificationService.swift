@@ -4,7 +4,12 @@ import UserNotifications
 /// Fetches the notification that a push names, before the system shows it. After any failure the
 /// system shows the push's own constant text.
 final class NotificationService: UNNotificationServiceExtension {
-    private let helper = NotificationServiceHelper(clients: { NotificationService.clients }) { item, content in
+    private let helper = NotificationServiceHelper(
+        clients: { NotificationService.clients },
+        // Without keys the system shows the push's own text.
+        deviceKeys: { [try? Place.messages.deviceKeys()].compactMap { $0 } },
+        senders: Place.messages.senders
+    ) { item, content in
         content.body = item.text ?? content.body
     }
 

@@ -15,7 +15,9 @@ extension Place {
             server: server,
             options: PushClient.Options(signatures: .pinned([key])),
             folder: folder.appending(path: "push"),
-            secrets: Keychain(group: "ABCDE12345.org.example.messages")
+            secrets: Keychain(group: "ABCDE12345.org.example.messages"),
+            // For end-to-end encryption: the `text` of the backend's sender key.
+            senders: []
         )
     }()
 }

@@ -181,6 +181,8 @@ final class Api {
 
     private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
             throws PushClientException, Transport.Lost {
+        Headers headers = options.headers();
+        if (headers != null) request.add(headers);
         Observer observer = options.observer();
         if (observer == null) return exchange(request, authorization, deadline);
         long start = System.nanoTime();

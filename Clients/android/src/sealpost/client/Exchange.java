@@ -11,6 +11,7 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.InflaterInputStream;
@@ -94,9 +95,9 @@ final class Exchange implements Callable<RawAnswer> {
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
         String length = answer.field("content-length");
-        if (length != null && !length.matches("[0-9]+(, *[0-9]+)*")) {
+        if (length != null && !length.matches("([0-9]+)(, *\\1)*")) {
             connection.disconnect();
-            throw new IOException("the answer's Content-Length is not a number");
+            throw new IOException("the answer's Content-Length is not one number");
         }
         if (isEchoed(connection)) {
             readBody(connection, answer);
@@ -144,6 +145,7 @@ final class Exchange implements Callable<RawAnswer> {
         set(connection, "If-None-Match", request.tag);
         set(connection, "Idempotency-Key", request.idempotencyKey);
         if (request.body != null) connection.setRequestProperty("Content-Type", "application/json");
+        for (Map.Entry<String, String> field : request.added.entrySet()) set(connection, field.getKey(), field.getValue());
         return connection;
     }
 
@@ -207,8 +209,7 @@ final class Exchange implements Callable<RawAnswer> {
     /**
      * Undoes the compression of a proxy that ignores {@code Accept-Encoding}.
      *
-     * <p>If a body is not in the coding that its field names, it stays unchanged, and the checks
-     * of the answer refuse it.
+     * <p>A body that is not in the coding that its field names counts as cut, as on other platforms.
      */
     private void decode(RawAnswer answer) {
         byte[] body = answer.body;
@@ -219,6 +220,7 @@ final class Exchange implements Callable<RawAnswer> {
             else if (coding.equals("deflate")) read(new InflaterInputStream(in), answer);
         } catch (IOException other) {
             answer.body = body;
+            answer.end = RawAnswer.End.CUT;
         }
     }
 

@@ -35,6 +35,7 @@ public final class Options {
     private @Nullable X509TrustManager trustManager;
     private @Nullable KeyManager clientCertificate;
     private @Nullable Observer observer;
+    private @Nullable Headers headers;
     private Connections connections = new Connections() {
         @Override
         public HttpURLConnection open(URL url) throws IOException {
@@ -244,8 +245,18 @@ public final class Options {
         return this;
     }
 
+    /** Sets the function that adds header fields to each request. */
+    public Options headers(Headers headers) {
+        this.headers = headers;
+        return this;
+    }
+
     @Nullable Observer observer() {
         return observer;
+    }
+
+    @Nullable Headers headers() {
+        return headers;
     }
 
     Options clock(Clock clock) {

@@ -3,9 +3,21 @@ package sealpost.client;
 import androidx.annotation.Nullable;
 import java.io.UnsupportedEncodingException;
 import java.net.URLEncoder;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 
 /** One request to the API. */
 final class Request {
+    /** The fields that the client or the platform sets. */
+    private static final Set<String> OWN_FIELDS = new HashSet<>(Arrays.asList(
+            "mytoken", "authorization", "if-none-match", "idempotency-key", "accept-signature", "content-type", "user-agent", "accept",
+            "accept-encoding", "host", "connection", "content-length", "transfer-encoding", "expect"));
+
     final String method;
     /** The path, absolute and percent-encoded, below the server's URL and without a query. */
     final String path;
@@ -27,6 +39,9 @@ final class Request {
      */
     boolean isSignIn = false;
 
+    /** The fields that the app adds. */
+    Map<String, String> added = Collections.emptyMap();
+
     /** Whether the client sends the request without its credentials. */
     boolean isAnonymous = false;
 
@@ -44,6 +59,18 @@ final class Request {
     Request rawQuery(String text) {
         query.append(text);
         return this;
+    }
+
+    /** Sets the fields that the app adds to this request. */
+    void add(Headers headers) {
+        added = new HashMap<>();
+        for (Map.Entry<String, String> field : headers.fields(method, Paths.route(path)).entrySet()) {
+            String name = field.getKey();
+            if (!name.matches("[A-Za-z0-9!#$%&'*+.^_`|~-]+") || !field.getValue().matches("[\\t -~]*")) {
+                throw new IllegalArgumentException("the field " + name + " of Options.headers is malformed");
+            }
+            if (!OWN_FIELDS.contains(name.toLowerCase(Locale.ROOT))) added.put(name, field.getValue());
+        }
     }
 
     /** The query as the client sends it, without the question mark. */

@@ -4,6 +4,6 @@ package android.os;
 public class Build {
     /** A stub for snippets. */
     public static class VERSION {
-        public static final int SDK_INT = Integer.parseInt("24");
+        public static final int SDK_INT = Integer.getInteger("sealpost.sdk", 24);
     }
 }

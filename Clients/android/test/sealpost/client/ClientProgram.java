@@ -22,10 +22,10 @@ import javax.net.ssl.X509TrustManager;
  * prints one line of JSON for each command.
  *
  * <p>The argument is the certificate to trust. A command is JSON: {@code server}, {@code keys},
- * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, and a session's {@code
- * token} and {@code account}. Without a token and an account the client sends a name and a
- * password, or with {@code stored} the token that it has stored. Each name of a {@code client} has
- * its own folder, which is empty at first.
+ * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, {@code deadline}, and a
+ * session's {@code token} and {@code account}. Without a token and an account the client sends a
+ * name and a password, or with {@code stored} the token that it has stored. Each name of a {@code
+ * client} has its own folder, which is empty at first.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;
@@ -68,15 +68,19 @@ public final class ClientProgram {
 
     private PushClient client(Json command) {
         String name = command.get("client").string();
-        PushClient known = clients.get(name);
+        Json deadline = command.get("deadline");
+        // Two clients with one folder differ in their deadlines.
+        String key = name + " " + deadline;
+        PushClient known = clients.get(key);
         if (known != null) return known;
         List<Json> keys = command.get("keys").elements();
         VerificationKey[] pinned = new VerificationKey[keys.size()];
         for (int index = 0; index < pinned.length; index++) pinned[index] = new VerificationKey(keys.get(index).string());
         Signatures signatures =
                 pinned.length == 0 ? Signatures.unsigned() : Signatures.pinned(PlatformVerifier.find(), pinned);
-        // Only a call that hangs takes so long, also on a slow machine.
-        Options options = new Options(command.get("server").string(), signatures).deadlineMillis(300_000);
+        // Only a call that hangs takes 300 s, also on a slow machine.
+        Options options = new Options(command.get("server").string(), signatures)
+                .deadlineMillis(deadline == null ? 300_000L : deadline.integer());
         if (!command.isTrue("distrusts")) options.trustManager(trust);
         if (command.get("pin") != null) options.pins(command.get("pin").string());
         String user = command.get("user").string();
@@ -88,7 +92,7 @@ public final class ClientProgram {
                 : Credentials.token(token.string(), user).accountId(command.get("account").string());
         Store store = new Store(new File(folder.file, name), TestFolder.KEY);
         PushClient client = new PushClient(options, credentials, store);
-        clients.put(name, client);
+        clients.put(key, client);
         return client;
     }
 

@@ -6,6 +6,7 @@ import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
+import java.security.Security;
 import java.security.spec.ECGenParameterSpec;
 import java.security.spec.ECParameterSpec;
 import java.security.spec.ECPrivateKeySpec;
@@ -200,6 +201,29 @@ public final class EndToEndTests {
             String approved = phone.approve(tablet);
             Check.equal(new DeviceKey(approved).id(), tablet.id(), "the approved device");
             Check.that(approved.startsWith(tablet.text() + phone.key().id()), "the approval follows");
+        }
+    }
+
+    /** A private key in Android's Keystore has no encoding, so the client must not need one. */
+    public static void keysThatCannotBeExportedSignAndOpen() throws Exception {
+        TestKeystore keystore = new TestKeystore();
+        Security.addProvider(keystore);
+        try {
+            Json device = FILE.get("devices").get("phone");
+            PrivateKey signing = new TestKeystore.Opaque(
+                privateKey(Base64.fromUrl(device.get("signingPrivate").string())), TestKeystore.SIGN);
+            PrivateKey agreement = new TestKeystore.Opaque(
+                privateKey(Base64.fromUrl(device.get("agreementPrivate").string())), TestKeystore.AGREE);
+            DeviceKeys phone = new DeviceKeys(device.get("key").string(), signing, agreement);
+            Json vector = FILE.get("payloads").elements().get(0);
+            OpenedPayload opened = phone.open(vector.get("payload").string(), SENDERS, vector.get("app").string(), NOW);
+            Check.equal(opened.message(), vector.get("message").string(), "the message");
+            DeviceKey tablet = new DeviceKey(phone.approve(keys("tablet").key()));
+            Check.that(tablet.isApproved(phone.key().id(), phone.key().signing), "the approval");
+            KeyPair pair = new KeyPair(P256.key(phone.key().signing), signing);
+            Check.equal(new DeviceKey(DeviceKeys.text(phone.key().account(), pair, pair)).account(), phone.key().account(), "the account");
+        } finally {
+            Security.removeProvider(keystore.getName());
         }
     }
 

@@ -16,6 +16,7 @@ public final class LargeInboxTests {
             Process process = LargeInbox.start(server, folder);
             String said = SigningOut.said(process);
             System.out.println(said);
+            Check.equal(process.waitFor(), 0, "the limits");
             Check.that(said != null && said.startsWith("5000 notifications, 4999 unread, 5000 payloads"), "it said " + said);
             PushClient client = server.client(folder.store());
             Check.equal(client.cachedInbox().unreadCount(), 4999, "the badge");

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -285,6 +286,36 @@ public final class NetworkTests {
         }
     }
 
+    public static void anAppAddsFieldsButNotTheClientsOwn() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            long id = server.add("text");
+            Map<String, String> fields = new HashMap<>();
+            List<String> seen = new ArrayList<>();
+            Options options = server.options().headers((method, route) -> {
+                seen.add(method + " " + route);
+                return fields;
+            });
+            PushClient client = new PushClient(options, ALICE, folder.store());
+            fields.put("traceparent", "00-1-2-01");
+            for (String own : new String[] {"authorization", "IF-NONE-MATCH", "MyToken", "Accept-Signature", "accept"}) fields.put(own, "x");
+            client.notification(id);
+            Check.equal(seen, Collections.singletonList("GET /api/notifications/{id}"), "the calls");
+            Check.equal(server.lastFields.get("traceparent"), "00-1-2-01", "the added field");
+            Check.equal(server.lastFields.get("authorization"), "Bearer spt_first", "the client's own field");
+            Check.equal(server.lastFields.get("if-none-match"), null, "a field that this request lacks");
+            for (String[] field : new String[][] {{"a b", "x"}, {"", "x"}, {"a", "x\r\nAuthorization: y"}, {"a", "\n"}, {"a", "\u00e9"}}) {
+                fields.clear();
+                fields.put(field[0], field[1]);
+                try {
+                    client.sync();
+                    throw new AssertionError("it was sent: " + field[0]);
+                } catch (IllegalArgumentException malformed) {
+                    Check.equal(seen.get(seen.size() - 1), "GET /api/notifications", "the call");
+                }
+            }
+        }
+    }
+
     public static void anObserverSeesEachRequestWithoutItsSecrets() throws Exception {
         // The server is not in a try statement, because the test closes it early.
         TestServer server = new TestServer();
@@ -330,7 +361,9 @@ public final class NetworkTests {
                     server.add("text");
                     server.coding = coding;
                     server.isOnlyLabelled = isOnlyLabelled;
-                    Check.equal(server.client(folder.store()).sync().value().notifications().get(0).text(), "text", coding);
+                    Fetched<Inbox> inbox = server.client(folder.store()).sync();
+                    if (isOnlyLabelled) Check.equal(inbox.failure().interference().kind(), Interference.Kind.TRUNCATED, coding);
+                    else Check.equal(inbox.value().notifications().get(0).text(), "text", coding);
                 }
             }
         }

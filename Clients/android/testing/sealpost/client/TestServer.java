@@ -57,6 +57,8 @@ public final class TestServer implements AutoCloseable {
     final TreeMap<Long, Entry> entries = new TreeMap<>();
     final Map<String, Long> sentByKey = new HashMap<>();
     final List<String> log = new ArrayList<>();
+    /** The fields of the last request, with names in lower case. */
+    final Map<String, String> lastFields = new HashMap<>();
     final Set<String> devices = Collections.synchronizedSet(new TreeSet<String>());
     /** The end-to-end keys of devices, by their ids. */
     final Map<String, String> deviceKeys = new HashMap<>();
@@ -227,6 +229,8 @@ public final class TestServer implements AutoCloseable {
         if (asked != this) exchanged++;
         synchronized (asked) {
             log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
+            lastFields.clear();
+            exchange.getRequestHeaders().forEach((name, values) -> lastFields.put(name.toLowerCase(Locale.ROOT), values.get(0)));
             try {
                 Object[] result = asked.answer(exchange, body.length == 0 ? null : Json.read(body), fields, asked == this);
                 status = (Integer) result[0];

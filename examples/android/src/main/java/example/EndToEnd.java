@@ -1,12 +1,19 @@
 package example;
 
+import android.os.Build;
+import android.security.keystore.KeyGenParameterSpec;
+import android.security.keystore.KeyProperties;
 import androidx.annotation.Nullable;
+import java.io.IOException;
 import java.math.BigInteger;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.KeyStore;
 import java.security.PrivateKey;
+import java.security.ProviderException;
+import java.security.UnrecoverableKeyException;
 import java.security.spec.ECGenParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Collections;
@@ -18,6 +25,11 @@ final class EndToEnd {
     static final List<String> SENDERS = Collections.<String>emptyList();
     /** The name under which the store has the keys of this device. */
     private static final String KEYS = "device keys";
+    /** The names of the Keystore's keys. An app with several accounts adds the account. */
+    private static final String SIGNING = "sealpost signing";
+    private static final String AGREEMENT = "sealpost agreement";
+    /** In the store's text, this word stands for a private key that is in the Keystore. */
+    private static final String IN_KEYSTORE = "keystore";
 
     private EndToEnd() {}
 
@@ -27,10 +39,8 @@ final class EndToEnd {
         boolean isKnown = known != null && known.key().account().equals(session.account());
         if (SENDERS.isEmpty() || session.account() == null || isKnown) return;
         try {
-            KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
-            generator.initialize(new ECGenParameterSpec("secp256r1"));
-            KeyPair signing = generator.generateKeyPair();
-            KeyPair agreement = generator.generateKeyPair();
+            KeyPair signing = pair(SIGNING);
+            KeyPair agreement = pair(AGREEMENT);
             String text = DeviceKeys.text(session.account(), signing, agreement);
             store.putSecret(KEYS, text + " " + text(signing.getPrivate()) + " " + text(agreement.getPrivate()));
         } catch (GeneralSecurityException impossible) {
@@ -41,16 +51,23 @@ final class EndToEnd {
     /** Removes the keys after the session: the next session needs others. */
     static void end(Store store) throws PushClientException {
         store.putSecret(KEYS, null);
+        try {
+            KeyStore keystore = keystore();
+            keystore.deleteEntry(SIGNING);
+            keystore.deleteEntry(AGREEMENT);
+        } catch (GeneralSecurityException | IOException unavailable) {
+            // The keys of the next session replace these.
+        }
     }
 
-    /** The keys of this device; null if it has none. */
+    /** The keys of this device; null if it has none, or has lost its Keystore's keys. */
     static @Nullable DeviceKeys keys(Store store) throws PushClientException {
         String stored = store.secret(KEYS);
         if (stored == null) return null;
         String[] parts = stored.split(" ");
         try {
-            return new DeviceKeys(parts[0], privateKey(parts[1]), privateKey(parts[2]));
-        } catch (GeneralSecurityException | UnreadablePayloadException damaged) {
+            return new DeviceKeys(parts[0], privateKey(SIGNING, parts[1]), privateKey(AGREEMENT, parts[2]));
+        } catch (GeneralSecurityException | IOException | UnreadablePayloadException lost) {
             return null;
         }
     }
@@ -78,11 +95,47 @@ final class EndToEnd {
         }
     }
 
-    private static String text(PrivateKey key) {
-        return new BigInteger(key.getEncoded()).toString(36);
+    /**
+     * A new key pair: in the Keystore from level 31 on. Lower levels, and devices whose Keystore
+     * fails, keep the private key in the encrypted store.
+     */
+    private static KeyPair pair(String alias) throws GeneralSecurityException {
+        ECGenParameterSpec curve = new ECGenParameterSpec("secp256r1");
+        if (Build.VERSION.SDK_INT >= 31) {
+            boolean isSigning = alias.equals(SIGNING);
+            int purpose = isSigning ? KeyProperties.PURPOSE_SIGN : KeyProperties.PURPOSE_AGREE_KEY;
+            KeyGenParameterSpec.Builder key = new KeyGenParameterSpec.Builder(alias, purpose).setAlgorithmParameterSpec(curve);
+            if (isSigning) key.setDigests(KeyProperties.DIGEST_SHA256);
+            try {
+                KeyPairGenerator generator = KeyPairGenerator.getInstance(KeyProperties.KEY_ALGORITHM_EC, "AndroidKeyStore");
+                generator.initialize(key.build());
+                return generator.generateKeyPair();
+            } catch (GeneralSecurityException | ProviderException unusable) {
+                // The store takes the key.
+            }
+        }
+        KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+        generator.initialize(curve);
+        return generator.generateKeyPair();
     }
 
-    private static PrivateKey privateKey(String text) throws GeneralSecurityException {
+    private static String text(PrivateKey key) {
+        byte[] encoded = key.getEncoded();
+        return encoded == null ? IN_KEYSTORE : new BigInteger(encoded).toString(36);
+    }
+
+    private static KeyStore keystore() throws GeneralSecurityException, IOException {
+        KeyStore keystore = KeyStore.getInstance("AndroidKeyStore");
+        keystore.load(null);
+        return keystore;
+    }
+
+    private static PrivateKey privateKey(String alias, String text) throws GeneralSecurityException, IOException {
+        if (text.equals(IN_KEYSTORE)) {
+            PrivateKey key = (PrivateKey) keystore().getKey(alias, null);
+            if (key == null) throw new UnrecoverableKeyException(alias);
+            return key;
+        }
         byte[] encoded = new BigInteger(text, 36).toByteArray();
         return KeyFactory.getInstance("EC").generatePrivate(new PKCS8EncodedKeySpec(encoded));
     }

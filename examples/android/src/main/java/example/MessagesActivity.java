@@ -57,16 +57,7 @@ public final class MessagesActivity extends Activity {
     }
 
     private void load() {
-        run(() -> {
-            String token = Push.store(this).secret(PushWorker.TOKEN);
-            if (token != null) {
-                Push.open(this, token);
-                return;
-            }
-            // Firebase has no token yet: onNewToken registers it later.
-            Fetched<Inbox> inbox = Push.client(this).sync();
-            Screen.show(inbox.value(), inbox.date(), inbox.failure());
-        });
+        run(() -> Push.open(this));
     }
 
     private void run(Work work) {

@@ -2,7 +2,6 @@ package example;
 
 import android.content.Context;
 import java.io.File;
-import java.util.Collections;
 import sealpost.client.*;
 
 final class Push {
@@ -26,12 +25,12 @@ final class Push {
         EndToEnd.begin(store(context), client(context).signIn(name, password));
         client = null;                                                  // the next client has the keys
     }
-    static void open(Context context, String fcmToken) throws PushClientException {
+    static void open(Context context) throws PushClientException {
         PushClient client = client(context);
         Inbox cached = client.cachedInbox();
         Screen.show(cached, cached.syncedAt(), null);
-        client.registerIfNeeded("fcm", fcmToken, Collections.<String>emptyList());
         Fetched<Inbox> inbox = client.sync();
         Screen.show(inbox.value(), inbox.date(), inbox.failure());
+        PushWorker.register(client);
     }
 }

@@ -17,14 +17,17 @@ public final class PushService extends FirebaseMessagingService {
     @Override
     public void onMessageReceived(RemoteMessage message) {
         PushMessage push = PushMessage.read(message.getData());
+        // A push of normal priority may only mean that another device has made a change.
+        boolean isShown = message.getPriority() == RemoteMessage.PRIORITY_HIGH;
         try {
             // On a shared device a push may be for another account.
             if (push == null || !Push.client(this).isRecipient(push)) return;
-            // A push of normal priority may only mean that another device has made a change.
-            if (message.getPriority() == RemoteMessage.PRIORITY_HIGH) PushWorker.show(this, push.id(), null);
+            if (isShown) PushWorker.show(this, push.id(), null);
             enqueue(push.id());
         } catch (PushClientException error) {
-            // The store cannot be used now, for example because the disk is full.
+            // The store cannot be used now, for example because the disk is full. The worker
+            // removes the placeholder if the push was for another account.
+            if (isShown && error.reason() == PushClientException.Reason.STORAGE) PushWorker.show(this, push.id(), null);
             enqueue(PushWorker.EVERYTHING);
         }
     }
@@ -40,11 +43,6 @@ public final class PushService extends FirebaseMessagingService {
      */
     @Override
     public void onNewToken(String token) {
-        try {
-            Push.store(this).putSecret(PushWorker.TOKEN, token);
-        } catch (PushClientException error) {
-            // The next start of the app registers the token.
-        }
         enqueue(PushWorker.EVERYTHING);
     }
 

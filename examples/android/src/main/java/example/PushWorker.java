@@ -10,13 +10,16 @@ import androidx.core.app.NotificationCompat;
 import androidx.work.ForegroundInfo;
 import androidx.work.Worker;
 import androidx.work.WorkerParameters;
+import com.google.android.gms.tasks.Tasks;
+import com.google.firebase.messaging.FirebaseMessaging;
 import java.util.Collections;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import sealpost.client.*;
 
 public final class PushWorker extends Worker {
     static final long EVERYTHING = -1;
-    /** The name under which the store has FCM's token. */
-    static final String TOKEN = "fcm";
     /** The maximum number of attempts. After the last, the text without the payload stays. */
     private static final int TRIES = 5;
 
@@ -33,9 +36,7 @@ public final class PushWorker extends Worker {
             PushClient.finishSignOuts(Push.options(), store);
             if (id == EVERYTHING) {
                 boolean isFresh = follow(client);
-                String token = store.secret(TOKEN);
-                // Registers again if something has changed, or the server has retired the device.
-                if (token != null) client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
+                register(client);
                 return isFresh ? Result.success() : Result.retry();
             }
             // A read-once payload is not fetched here, but only when the user opens the message.
@@ -53,6 +54,20 @@ public final class PushWorker extends Worker {
         } catch (PushClientException error) {
             return isFinal(error) || getRunAttemptCount() >= TRIES ? Result.failure() : Result.retry();
         }
+    }
+
+    /** Registers FCM's token, if it has changed or the server has retired the device. */
+    static void register(PushClient client) throws PushClientException {
+        String token;
+        try {
+            // Firebase stores its token, also one from before the app used Sealpost. For such a
+            // token Firebase does not call onNewToken.
+            token = Tasks.await(FirebaseMessaging.getInstance().getToken(), 10, TimeUnit.SECONDS);
+        } catch (ExecutionException | InterruptedException | TimeoutException unavailable) {
+            // The next start of the app and the daily run of the worker try again.
+            return;
+        }
+        client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
     }
 
     /** Up to level 30 an expedited work is a foreground service, and fails without its notification. */
