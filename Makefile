@@ -1,7 +1,9 @@
 # Begin with `make demo` and `make test`. Each installs missing packages and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
-TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate mono-mcs nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
+# Debian's nodejs has no npm; the nodejs of other sources has it, and conflicts with Debian's npm.
+TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate mono-mcs nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace \
+	$(if $(shell command -v npm 2>/dev/null),,npm)
 DEB_PACKAGES = binutils chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc gdb golang-go iproute2 \
 	libbcprov-java libmono-system-net-http4.0-cil \

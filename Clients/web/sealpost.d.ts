@@ -79,19 +79,46 @@ export interface Device {
   readonly serverKey: string | null;
 }
 
-/** A task that waits for the server, or has failed. */
-export interface OutboxEntry {
+/** A task that waits for the server. */
+export interface OutboxTask {
   readonly key: string;
   readonly kind: 'read' | 'dismiss' | 'send';
   readonly ids: number[];
   readonly isRead?: boolean;
   readonly payload?: unknown;
   readonly date: number;
+}
+
+/** A task that the client has given up. */
+export interface OutboxFailure extends OutboxTask {
   /**
-   * Why the client has given up the task; null while the task waits. The code `uncertain` means that
-   * a message may or may not have been sent, and that it is too late for a retry.
+   * The code of the server's refusal. Null if a message may or may not have been sent, and it is
+   * too late for a retry.
    */
-  readonly failure: Problem | null;
+  readonly code: string | null;
+  /** The whole refusal; null if `code` is. */
+  readonly problem: Problem | null;
+}
+
+/** The user's actions. The client stores each task, and sends it when it can reach the server. */
+export interface Outbox {
+  /** Marks notifications as read or unread; true if the server has already accepted the change. */
+  markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
+  /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
+  dismiss(id: number): Promise<boolean>;
+  /**
+   * Sends any JSON value to the account's own devices; returns the notification's id, or null if
+   * the message waits.
+   */
+  send(payload: unknown): Promise<number | null>;
+  /** The number of waiting tasks. */
+  count(): Promise<number>;
+  /** The waiting tasks, the oldest first. */
+  tasks(): Promise<OutboxTask[]>;
+  /** The last hundred tasks that the client has given up, the oldest first. */
+  failures(): Promise<OutboxFailure[]>;
+  /** Removes a failed task, after the app has told the user, or a waiting task. */
+  discard(task: OutboxTask): Promise<void>;
 }
 
 /** A refusal of the server. */
@@ -120,6 +147,7 @@ export interface ClientEvent {
   readonly route: string | null;
   readonly status: number | null;
   readonly milliseconds: number;
+  /** `answered` if the server has answered, even with a refusal; the page on browsers has the others. */
   readonly outcome: string;
 }
 
@@ -283,24 +311,13 @@ export class PushClient {
   /** Confirms that a read-once payload has arrived, so that the server erases it. */
   confirmTaken(id: number): Promise<void>;
 
-  /** Marks notifications as read or unread; true if the server has already accepted the change. */
-  markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
-  /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
-  dismiss(id: number): Promise<boolean>;
   /**
    * Syncs, closes the shown notifications that are no longer unread, except the one with the id
    * `kept`, and sets the badge. The result is the reason if the sync has failed; otherwise null.
    */
   closeSeen(kept?: number | null): Promise<PushClientError | null>;
-  /**
-   * Sends any JSON value to the account's own devices; returns the notification's id, or null if
-   * the message waits in the outbox.
-   */
-  send(payload: unknown): Promise<number | null>;
-  /** The tasks that wait for the server, and the failed tasks. */
-  outbox(): Promise<OutboxEntry[]>;
-  /** Removes a waiting or failed task. */
-  discard(key: string): Promise<void>;
+  /** The tasks that wait for the server. */
+  readonly outbox: Outbox;
 
   /**
    * Asks for permission, subscribes and registers; returns the device's id. Throws `offline` with

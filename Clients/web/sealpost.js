@@ -844,7 +844,7 @@ class Conversation {
     };
     try {
       const value = await promise;
-      tell({status: value?.status ?? null, outcome: 'done'});
+      tell({status: value?.status ?? null, outcome: 'answered'});
       return value;
     } catch (error) {
       tell({status: error.interference?.status ?? null, outcome: error.interference?.kind ?? error.code ?? 'error'});
@@ -1899,6 +1899,7 @@ const LOCAL = 1 / 8;
 const textOf = pattern => value => typeof value === 'string' && pattern.test(value);
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
+const isJSON = value => { try { return JSON.stringify(value) !== undefined; } catch { return false; } };
 const keysOf = length => value => listOf(key => typeof key === 'string' && bytesOfURL(key)?.length === length)(value) && value.length > 0;
 /** The kinds of options, as errors name them. A text such as `a text or null` joins several. */
 const KINDS = {
@@ -1919,6 +1920,7 @@ const KINDS = {
   '{keys: [...]}': value => pinnedKeys(value).length === 0 || checkedOptions(value, {keys: 'a list of public keys of Ed25519 in base64url'}),
   'an object with `senders`': value => Boolean(value?.senders) && checkedOptions(value, {senders: 'a list of public keys', isRequired: 'true or false'}),
   'a time': value => !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
+  'a JSON value': isJSON, 'a task of the outbox': value => typeof value?.key === 'string',
   'a store': value => value instanceof MemoryStore || value instanceof IndexedStore,
 };
 
@@ -1987,28 +1989,23 @@ export class PushClient {
    *   largest accepted difference between the clocks of server and device, in seconds; it applies
    *   only if the server signs no nonces. `deadline`: the time limit of each call with all its
    *   parts, in seconds.
-   * - `token`: the source of a token if no token is stored, or if the stored token expires or is
-   *   refused. It is a URL of the page's origin, to which page and worker post `{"Account": name}`
-   *   with the page's cookies. Or it is a function, which the client calls with `{account, name}`.
-   *   URL and function return the answer of `POST /api/sessions`, or a similar `{Token,
-   *   ExpiresAt}` of the app's own backend. A worker cannot call the page's function: set a
-   *   function for the worker in `options` of `sealpost-worker.js`.
+   * - `token`: the source of a token if the stored token is missing, expires or is refused: a URL
+   *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
+   *   cookies, or a function, called with `{account, name}`. Both return `{Token, ExpiresAt}`. A
+   *   worker cannot call the page's function: it has its own `options`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
    *   page that a click opens: by default this page without its query, and with the id as its hash.
    *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
-   * - `observe`: called after each request, token and push, for logs and counters: `{kind, method,
-   *   route, status, milliseconds, outcome}`. `headers`: called with `{method, route}` before each
-   *   request; returns fields to add, such as `traceparent`. Neither hook gets a payload, a token
-   *   or an id. A worker has its own hooks, in `options`.
-   * - `verifier`: verifies Ed25519 in browsers whose WebCrypto cannot: called with a public key, a
-   *   message and a signature, each as bytes, it returns true for a right signature. The worker
-   *   needs it in `options`, too.
+   * - `observe`: called after each request, token and push with a `ClientEvent`. `headers`: called
+   *   with `{method, route}` before each request; returns fields to add. Neither hook gets a
+   *   payload, a token or an id. A worker has its own hooks, in `options`.
+   * - `verifier`: verifies Ed25519 in browsers whose WebCrypto cannot, with a public key, a message
+   *   and a signature as bytes. The worker needs it in `options`, too.
    * - `endToEnd`: `{senders: [...], isRequired}`, the public keys of the backends that encrypt for
-   *   this account's devices. This device then creates keys when it registers. If it cannot open a
-   *   payload, the item's `unreadable` has the reason. If encryption `isRequired`, an unencrypted
-   *   payload is treated in the same way.
+   *   this account's devices. If this device cannot open a payload, or the payload is unencrypted
+   *   though encryption `isRequired`, the item's `unreadable` has the reason.
    * - `isDeviceShared`: whether several accounts are signed in side by side, and share this
    *   browser's subscription. Each push then carries a hint that identifies its account. All of
    *   these accounts set it to the same value.
@@ -2136,6 +2133,7 @@ export class PushClient {
    * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
+    for (const [name, value] of Object.entries({username, password})) checkedOption(name, value, 'a text');
     await this.#signIn(username, password, this.#api.deadline());
   }
 
@@ -2150,9 +2148,9 @@ export class PushClient {
 
   /** Exchanges a code, which an administrator has made for a user without a password, for a token. */
   async signInWithCode(code) {
-    const deadline = this.#api.deadline();
+    const body = {Code: checkedOption('code', code, 'a text')}, deadline = this.#api.deadline();
     await this.#api.ask('GET', `${SESSIONS}/current`, {deadline});
-    const answer = await this.#api.call('POST', ENROLMENT, {body: {Code: code}, isRepeatable: false, deadline});
+    const answer = await this.#api.call('POST', ENROLMENT, {body, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer), [account, id] = ['name', 'account'].map(name => member(answer.json, name));
     if (!isIdentifier(account) || (id !== undefined && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
     await this.#use(token, {account, id: id ?? null, expiresAt}, deadline);
@@ -2163,6 +2161,7 @@ export class PushClient {
    * sessions of the account and their devices: call `registerIfNeeded` afterwards.
    */
   async changePassword(current, next) {
+    for (const [name, value] of Object.entries({current, next})) checkedOption(name, value, 'a text');
     const deadline = this.#api.deadline(), change = async () => {
       await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}, deadline});
       await this.#signIn(this.account, next, deadline);
@@ -2778,47 +2777,7 @@ export class PushClient {
     await this.#closeNotifications(ids);
   }
 
-  // MARK: Reading, dismissing, sending
-
-  /**
-   * Marks one or several notifications as read or unread: at once in this browser, and at the
-   * server as soon as it can be reached. Returns whether the server has accepted the change before
-   * the call returns. If the server refuses, the `outbox` says so, and the next `sync` restores
-   * the notification.
-   */
-  async markRead(ids, isRead = true) {
-    const wanted = [ids].flat().map(checked);
-    checkedOption('isRead', isRead, 'true or false');
-    let names;
-    await this.#change(async draft => {
-      names = [];
-      await inbox.mark(draft, wanted, isRead);
-      // In one request, the server marks up to 500 notifications as read, but only one as unread.
-      const size = isRead ? 500 : 1;
-      for (let start = 0; start < wanted.length; start += size) {
-        names.push(await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead}));
-      }
-    });
-    this.#announce();
-    if (isRead) await this.#closeNotifications(wanted);
-    return await this.#flush() && !await this.#isRefused(names);
-  }
-
-  /**
-   * Dismisses a notification on all of the user's devices: at once in this browser, and at the
-   * server as soon as it can be reached. Returns whether the server has accepted the dismissal
-   * before the call returns.
-   */
-  async dismiss(id) {
-    let name;
-    await this.#change(async draft => {
-      await inbox.remove(draft, checked(id));
-      name = await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
-    });
-    this.#announce();
-    await this.#closeNotifications([id]);
-    return await this.#flush() && !await this.#isRefused([name]);
-  }
+  // MARK: The outbox
 
   /** Confirms that a read-once payload has arrived, so that the server erases it at once. */
   async confirmTaken(id) {
@@ -2830,40 +2789,79 @@ export class PushClient {
     await this.#removeItems([id]);
   }
 
-  /**
-   * Sends any JSON value to the account's own devices, when the server can be reached, and only
-   * once: all attempts have the same key.
-   *
-   * Returns the notification's id, or null if the message waits in the `outbox`. A refusal throws
-   * and removes the message.
-   */
-  async send(payload) {
-    const key = crypto.randomUUID();
-    let name;
-    await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
-    await this.#flush();
-    const left = await this.#read(name);
-    if (!left) return this.#sent?.name === name ? this.#sent.id : null;
-    if (!left.failure) return null;
-    await this.discard(key);
-    throw new PushClientError('problem', left.failure.title, {problem: left.failure});
-  }
+  /** The user's actions: the client stores each task, and sends it when it can reach the server. */
+  outbox = Object.freeze({
+    /**
+     * Marks notifications as read or unread, at once in this browser. Returns whether the server
+     * has accepted it by now. If it refuses, the next `sync` restores the notification.
+     */
+    markRead: async (ids, isRead = true) => {
+      const wanted = [ids].flat().map(checked);
+      checkedOption('isRead', isRead, 'true or false');
+      let names;
+      await this.#change(async draft => {
+        names = [];
+        await inbox.mark(draft, wanted, isRead);
+        // In one request, the server marks up to 500 notifications as read, but only one as unread.
+        const size = isRead ? 500 : 1;
+        for (let start = 0; start < wanted.length; start += size) {
+          names.push(await this.#enqueue(draft, {kind: 'read', ids: wanted.slice(start, start + size), isRead}));
+        }
+      });
+      this.#announce();
+      if (isRead) await this.#closeNotifications(wanted);
+      return await this.#flush() && !await this.#isRefused(names);
+    },
 
-  /**
-   * The tasks that wait for the server, the oldest first, and the last hundred failed tasks. The
-   * client does not retry a task with a `failure`: tell the user, then `discard` it.
-   */
-  async outbox() {
+    /** Dismisses a notification on all of the user's devices, and returns as `markRead` does. */
+    dismiss: async id => {
+      let name;
+      await this.#change(async draft => {
+        await inbox.remove(draft, checked(id));
+        name = await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
+      });
+      this.#announce();
+      await this.#closeNotifications([id]);
+      return await this.#flush() && !await this.#isRefused([name]);
+    },
+
+    /**
+     * Sends any JSON value to the account's own devices only once: all attempts have the same key.
+     * Returns the notification's id, or null if the message waits. A refusal throws and removes it.
+     */
+    send: async payload => {
+      checkedOption('payload', payload, 'a JSON value');
+      const key = crypto.randomUUID();
+      let name;
+      await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
+      await this.#flush();
+      const left = await this.#read(name);
+      if (!left) return this.#sent?.name === name ? this.#sent.id : null;
+      if (!left.failure) return null;
+      await this.outbox.discard(left);
+      throw new PushClientError('problem', left.failure.title, {problem: left.failure});
+    },
+
+    /** The number of waiting tasks. */
+    count: async () => (await this.outbox.tasks()).length,
+    /** The waiting tasks, the oldest first. */
+    tasks: async () => (await this.#tasks()).filter(({failure}) => !failure).map(({failure, ...task}) => task),
+    /** The last hundred tasks that the client has given up: tell the user, then `discard` them. */
+    failures: async () => (await this.#tasks()).filter(({failure}) => failure)
+      .map(({failure: problem, ...task}) => problem.status ? {...task, code: problem.code, problem} : {...task, code: null, problem: null}),
+    /** Removes a waiting or failed task. */
+    discard: async task => {
+      const {key} = checkedOption('task', task, 'a task of the outbox');
+      await this.#change(async draft => {
+        for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
+      });
+    },
+  });
+
+  async #tasks() {
     await this.#checkAccount();
     const rows = [...(await this.#own.list('outbox/')).keys()];
     return (await Promise.all(rows.map(name => this.#read(name)))).filter(Boolean);
-  }
-
-  /** Removes a waiting or failed task by its `key`. */
-  async discard(key) {
-    await this.#change(async draft => {
-      for (const name of await draft.names('outbox/')) if ((await draft.read(name))?.key === key) draft.remove(name);
-    });
   }
 
   async #enqueue(draft, call) {
@@ -2920,7 +2918,7 @@ export class PushClient {
   async #deliver(name, call, deadline) {
     // The server stores a key for 24 hours. A later retry could send the message twice.
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
-    if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
+    if (isLate) return this.#fail(name, call, {status: 0});
     if (call.kind === 'send' && call.firstTry === null) {
       await this.#change(async draft => { if (await draft.row(name)) draft.write(name, {...call, firstTry: this.#now()}); });
     }
@@ -3285,6 +3283,8 @@ export class PushClient {
    * the device with another fingerprint, the call throws.
    */
   async approveDevice(id, fingerprint) {
+    checkedOption('id', id, 'the id of a device');
+    checkedOption('fingerprint', fingerprint, 'a text');
     const deadline = this.#api.deadline(), own = await this.#deviceKeys();
     const listed = (await this.#keysIn(await this.#listed(deadline))).find(device => device.id === id);
     if (!own || listed?.key.fingerprint !== fingerprint) throw new PushClientError('refused', 'The device has other keys than those that were compared.');

@@ -34,10 +34,13 @@ import Testing
         return Set(prose.lowercased().split { !$0.isLetter }.map(String.init))
     }
 
-    /// Returns the words in the names that Swift code declares, for example `poll` and `interval`
-    /// for `pollInterval`.
+    /// Returns the words in the names that Swift code declares, or TypeScript as members or types,
+    /// for example `poll` and `interval` for `pollInterval`.
     private static func words(ofNamesIn code: String) -> Set<String> {
-        let declarations = code.matches(of: /\b(?:func|var|let|case|struct|enum|class|actor|protocol)\s+`?(\w+)/)
+        let keyword = /\b(?:func|var|let|case|struct|enum|class|actor|protocol|interface)\s+`?(\w+)/
+        // A member of a type in TypeScript; Swift's lines never begin with two spaces.
+        let member = /(?m)^ {2}(?:static |readonly |get )?(\w+)/
+        let declarations = code.matches(of: keyword) + code.matches(of: member)
         return Set(
             declarations.filter { !$0.output.1.contains("_") }.flatMap { declaration in
                 declaration.output.1.matches(of: /[A-Z]?[a-z]+|[A-Z]+/).map { $0.output.lowercased() }
@@ -64,8 +67,9 @@ import Testing
     @Test func replacedWordsAreNotInNames() throws {
         let replaced = try Self.replaced()
         let files = try Repository.files(under: "Sources", ending: ".swift")
-        #expect(files.count > 500)
-        for file in files {
+        let types = try Repository.files(under: "Clients/web", ending: ".d.ts")
+        #expect(files.count > 500 && !types.isEmpty)
+        for file in files + types {
             #expect(Self.words(ofNamesIn: file.text).intersection(replaced).isEmpty, "\(file.name)")
         }
     }

@@ -4,7 +4,8 @@ import {ADVICE, PushClient, PushClientError, isPushAvailable} from './sealpost/s
 import settings from './settings.js';
 
 const by = id => document.getElementById(id);
-const push = await PushClient.open({...settings, worker: 'worker.js', icon: 'icon.svg', page: './#m{id}'});
+const {senders = [], ...others} = settings, endToEnd = senders.length > 0 ? {senders, isRequired: true} : null;
+const push = await PushClient.open({...others, endToEnd, worker: 'worker.js', icon: 'icon.svg', page: './#m{id}'});
 
 // MARK: View
 
@@ -51,10 +52,10 @@ function elementOf(item) {
   if (opened.has(item.id)) row.append(button('Done', () => push.confirmTaken(item.id)));
   else if (item.isReadOnce && !item.hasPayload) row.append(button('Open once', () => openOnce(item)));
   if (!opened.has(item.id)) row.append(
-    button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.markRead(item.id, !item.isRead)),
-    button('Dismiss', () => push.dismiss(item.id)),
+    button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.outbox.markRead(item.id, !item.isRead)),
+    button('Dismiss', () => push.outbox.dismiss(item.id)),
   );
-  const shown = item.hasPayload || opened.has(item.id) ? text ?? JSON.stringify(payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
+  const shown = item.unreadable ? reasonOf(item) : item.hasPayload || opened.has(item.id) ? text ?? JSON.stringify(payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
   element.append(top, make('p', {className: 'text', textContent: shown}), row);
   return element;
 }
@@ -66,9 +67,29 @@ function elementOf(item) {
 const opened = new Map();
 
 async function openOnce(item) {
-  opened.set(item.id, (await push.notification(item.id)).item.payload);
+  const found = (await push.notification(item.id)).item;
+  opened.set(item.id, found.unreadable ? reasonOf(found) : found.payload);
   // The list may have been redrawn meanwhile.
   document.getElementById(`m${item.id}`)?.replaceWith(elementOf(item));
+}
+
+/** Why the page shows no payload. The server could have written one that is not encrypted. */
+function reasonOf({unreadable}) {
+  return unreadable === 'notEncrypted' ? 'This message was not encrypted, so it is not shown.' : `This device cannot open this message (${unreadable}).`;
+}
+
+/** Shows the digits of the devices' keys. A person compares those of another device, and approves it. */
+async function showKeys() {
+  by('devices').replaceChildren(...(await push.deviceKeys()).map(({id, isThisDevice, fingerprint}) => {
+    const element = make('li', {className: 'item', textContent: `${isThisDevice ? 'This device' : `Device ${id}`}: ${fingerprint}`});
+    const row = make('div', {className: 'row'}), approve = async () => {
+      await push.approveDevice(id, fingerprint);
+      row.textContent = by('said').textContent = 'Approved.';
+    };
+    row.append(isThisDevice ? button('Give these keys to the server again', () => push.setDeviceKey()) : button('Its screen has the same digits: approve it', approve));
+    element.append(row);
+    return element;
+  }));
 }
 
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -158,6 +179,8 @@ by('sign-out').onclick = () => attempt(async () => {
   stream.abort();
   await push.signOut();
 }, by('sign-out'));
+by('keys').hidden = endToEnd === null;
+by('keys').ontoggle = () => { if (by('keys').open) attempt(showKeys); };
 by('refresh').onclick = () => attempt(sync, by('refresh'));
 by('enable').onclick = () => attempt(async () => {
   stream.abort();

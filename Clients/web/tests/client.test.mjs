@@ -94,9 +94,9 @@ test('reads, dismissals and messages made offline reach the server later, once, 
   await push.sync();
   // The server refuses changes for a while, and lists both notifications in their old state.
   server.isBusy = true;
-  assert.equal(await push.markRead(read), false);
-  assert.equal(await push.dismiss(gone), false);
-  assert.equal(await push.send({text: 'to send'}), null);
+  assert.equal(await push.outbox.markRead(read), false);
+  assert.equal(await push.outbox.dismiss(gone), false);
+  assert.equal(await push.outbox.send({text: 'to send'}), null);
   server.change(read, {Title: 'changed'});
   server.change(gone, {Title: 'changed'});
   server.post('new');
@@ -110,10 +110,10 @@ test('reads, dismissals and messages made offline reach the server later, once, 
   let answers = 0;
   server.after = (_, {path, method}) => { if (method === 'POST' && path === '/api/notifications' && (answers += 1) <= 2) lost(); };
   await push.sync();
-  assert.equal((await push.outbox()).length, 1);
+  assert.equal(await push.outbox.count(), 1);
   await push.sync();
   inbox = await push.cachedInbox();
-  assert.equal((await push.outbox()).length, 0);
+  assert.equal(await push.outbox.count(), 0);
   assert.equal([...server.items.values()].filter(({Payload}) => Payload?.text === 'to send').length, 1);
   assert.deepEqual([server.items.get(read).Read, server.items.has(gone)], [true, false]);
 });
@@ -148,10 +148,10 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
 
   assert.deepEqual(await late(
     () => [push.notification(gone), push.notification(read), push.notification(same), push.preview(pushed)],
-    () => Promise.all([push.dismiss(gone), push.dismiss(pushed), push.markRead([read, same])]),
+    () => Promise.all([push.outbox.dismiss(gone), push.outbox.dismiss(pushed), push.outbox.markRead([read, same])]),
   ), [200, 200, 200, 304]);
   assert.deepEqual(await shown(), [[read, true], [same, true]]);
-  await late(() => [push.sync()], async () => [await push.dismiss(listed)]);
+  await late(() => [push.sync()], async () => [await push.outbox.dismiss(listed)]);
   assert.deepEqual(await shown(), [[read, true], [same, true]], 'a page brings back nothing that is gone');
   await push.sync();
   assert.deepEqual(await shown(), [[read, true], [same, true]]);
@@ -175,7 +175,7 @@ test('notifications of one second are in the order of the server, also if they w
   }
   for (const id of [60, 90]) await push.preview(id);
   assert.deepEqual(await shown(), [70, 20, 50, 60, 90], 'as they arrived');
-  await push.markRead(70);
+  await push.outbox.markRead(70);
   await push.sync();
   assert.deepEqual(await shown(), posted);
 });
@@ -185,7 +185,7 @@ test('many are marked in one request', async t => {
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
-  assert.equal(await push.markRead(ids((await push.cachedInbox({limit: 600})).notifications)), true);
+  assert.equal(await push.outbox.markRead(ids((await push.cachedInbox({limit: 600})).notifications)), true);
   assert.deepEqual(server.requests, ['POST /api/notifications/read', 'POST /api/notifications/read']);
   assert.equal((await push.cachedInbox()).unreadCount, 0);
 });
@@ -195,15 +195,15 @@ test('a message that may have arrived is not sent again after the server has for
   let now = 1_800_000_000_000;
   const push = await clientOf(t, server, {now: () => now});
   server.after = lost;
-  assert.equal(await push.send('perhaps'), null);
+  assert.equal(await push.outbox.send('perhaps'), null);
   now += 24 * 3_600_000;
   server.after = response => response;
   await push.sync();
-  const [left] = await push.outbox();
-  assert.equal(left.failure.code, 'uncertain');
+  const [left] = await push.outbox.failures();
+  assert.deepEqual([left.payload, left.code, left.problem, await push.outbox.count()], ['perhaps', null, null, 0]);
   assert.equal(server.requests.filter(request => request === 'POST /api/notifications').length, 2);
-  await push.discard(left.key);
-  assert.deepEqual(await push.outbox(), []);
+  await push.outbox.discard(left);
+  assert.deepEqual(await push.outbox.failures(), []);
 });
 
 test('a message that the server is still working on waits, and is sent once', async t => {
@@ -215,11 +215,11 @@ test('a message that the server is still working on waits, and is sent once', as
     answers.push('in use');
     return new Response('{"type":"urn:sealpost:problem:idempotency-key-in-use","title":"in use","status":409}', {status: 409, headers: response.headers});
   };
-  assert.equal(await push.send('once'), null);
-  const [waiting] = await push.outbox();
-  assert.deepEqual([answers, waiting.payload, waiting.failure], [['lost', 'in use'], 'once', null]);
+  assert.equal(await push.outbox.send('once'), null);
+  const [waiting] = await push.outbox.tasks();
+  assert.deepEqual([answers, waiting.payload, await push.outbox.failures()], [['lost', 'in use'], 'once', []]);
   const inbox = await push.sync();
-  assert.deepEqual([await push.outbox(), inbox.notifications.map(({payload}) => payload)], [[], ['once']]);
+  assert.deepEqual([await push.outbox.tasks(), inbox.notifications.map(({payload}) => payload)], [[], ['once']]);
 });
 
 test('a refusal of a message is thrown to its sender', async t => {
@@ -228,8 +228,8 @@ test('a refusal of a message is thrown to its sender', async t => {
     if (method !== 'POST') return response;
     return new Response('{"type":"urn:sealpost:problem:payload-too-large","title":"too large","status":413}', {status: 413, headers: response.headers});
   };
-  await assert.rejects(push.send('much'), error => error.problem.code === 'payload-too-large');
-  assert.deepEqual(await push.outbox(), []);
+  await assert.rejects(push.outbox.send('much'), error => error.problem.code === 'payload-too-large');
+  assert.deepEqual([await push.outbox.tasks(), await push.outbox.failures()], [[], []]);
 });
 
 test('a token that is refused or about to end is renewed, once for all that wait', async t => {
@@ -346,8 +346,8 @@ test('signing out ends every writer, leaves nothing, and reaches the server when
   assert.deepEqual([...(await store.list('')).keys()].filter(name => !/^(ending\/.*|head|key|settings)$/.test(name)), []);
   await assert.rejects(push.sync(), {code: 'signedOut'});
   const third = await clientOf(t, server, {store, isIn: false});
-  await assert.rejects(other.markRead(1), {code: 'signedOut'});
-  await assert.rejects(third.markRead(1), {code: 'signedOut'});
+  await assert.rejects(other.outbox.markRead(1), {code: 'signedOut'});
+  await assert.rejects(third.outbox.markRead(1), {code: 'signedOut'});
   assert.equal((await store.list('outbox/')).size, 0);
   assert.equal(server.tokens.has('spt_first'), false, 'the server has acted, and its answer was lost');
   server.after = response => response;
@@ -421,7 +421,7 @@ test('an inbox of any size is shown in pages, and its changes arrive in pages', 
   const second = await push.cachedInbox({limit: 10, before: first.notifications[0]});
   assert.deepEqual([second.notifications[0].payload, second.hasMore, second.notifications.at(-1).id], ['payload 5', true, 15]);
   // The notification before which the next page begins is dismissed meanwhile.
-  await push.dismiss(second.notifications[0].id);
+  await push.outbox.dismiss(second.notifications[0].id);
   const last = await push.cachedInbox({limit: 10, before: second.notifications[1]});
   assert.deepEqual([ids(last.notifications), last.hasMore, last.count, await push.cachedBadge()], [[1, 2, 3, 4, 5], false, 24, 24]);
   const seen = new Map();
@@ -455,7 +455,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   };
   // The index and the payloads of a page stay in memory, even after a change by this tab.
   assert.deepEqual(await badge(), [5000, 500, 0]);
-  await push.markRead(5000);
+  await push.outbox.markRead(5000);
   assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
   assert.deepEqual(await badge(), [4999, 500, 0]);
   // Another client with the same store decrypts the packs of all entries, and the boxes with the
@@ -467,7 +467,7 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
   const {decrypt} = crypto.subtle;
   let decrypted = 0;
   t.after(() => { delete crypto.subtle.decrypt; });
-  await other.markRead(7);
+  await other.outbox.markRead(7);
   crypto.subtle.decrypt = (...given) => { decrypted += 1; return decrypt.apply(crypto.subtle, given); };
   assert.deepEqual([await push.cachedBadge(), decrypted], [4998, 1]);
 });
@@ -518,7 +518,7 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   assert.deepEqual((await next.cachedInbox()).notifications.map(({id, payload}) => [id, payload]), [[1, 'inline'], [2, long]]);
   assert.deepEqual([(await next.cachedNotification(1)).payload, (await next.cachedNotification(2)).payload, format], ['inline', long, 4]);
   assert.deepEqual([...faults.databases.get('sealpost').keys()].filter(name => name.startsWith('ent')), ['entries/0']);
-  await next.markRead(1);
+  await next.outbox.markRead(1);
   const {arrived, deleted} = await next.changes(mark);
   assert.deepEqual([arrived.map(({id, payload, isRead}) => [id, payload, isRead]), deleted], [[[1, 'inline', true], [2, long, false]], [3]]);
   // The damaged entry has ended the cursor, so the sync fetches the whole inbox.
@@ -560,7 +560,7 @@ test('payloads of a page share rows, which lose a payload with its notification'
   // Another client of the store, and a notification that comes alone.
   const other = await clientOf(t, server, {store}), four = server.post('four');
   await other.preview(four);
-  await other.dismiss(one);
+  await other.outbox.dismiss(one);
   assert.deepEqual([boxes().map(([kind]) => kind).sort(), await payloads()], [['payload', 'payloads'], [[three, 5], [four, 4]]]);
   await push.signOut();
   assert.deepEqual(boxes(), []);
@@ -652,9 +652,9 @@ test('a tab that is suspended while it sends does not keep others from what is n
   const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
   Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
   t.after(() => { delete globalThis.navigator; });
-  assert.equal(await push.dismiss(id), false);
+  assert.equal(await push.outbox.dismiss(id), false);
   const other = server.post('two'), inbox = await push.sync();
-  assert.deepEqual([inbox.isFresh, ids(inbox.notifications), (await push.outbox()).length], [true, [other], 1]);
+  assert.deepEqual([inbox.isFresh, ids(inbox.notifications), await push.outbox.count()], [true, [other], 1]);
 });
 
 test('a push of what may be read once is collected without its payload, and stays to be read', async t => {
@@ -698,7 +698,7 @@ test('updates report the changes of another client of the same store', async t =
   await new Promise(next => setImmediate(next));
   const id = server.post('pushed');
   await worker.preview(id);
-  await worker.dismiss(id);
+  await worker.outbox.dismiss(id);
   await done;
   assert.equal(told.at(-1), -id);
 });
@@ -742,7 +742,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     const steps = [
       () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),
       () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.preview(id), () => id && push.notification(id),
-      () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
+      () => id && push.outbox.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.outbox.dismiss(id),
       async () => {
         // This waits for both syncs, even if one fails.
         for (const {reason} of await Promise.allSettled(clients.map(client => client.sync()))) if (reason) throw reason;
@@ -751,7 +751,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
         if (!id) return;
         // This fetches a notification while another call changes it.
         const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.preview(id)];
-        calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
+        calls.push((randomInt(3) === 0 ? other.outbox.dismiss(id) : other.outbox.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
         for (const {reason} of await Promise.allSettled(calls)) {
           if (reason && !['crash', undefined].includes(reason.message) && reason.code !== 'offline' && reason.problem?.status !== 404) throw reason;
         }
@@ -768,7 +768,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
   const {notifications, isFresh} = await clients[0].sync();
   await consume();
   assert.equal(isFresh, true);
-  assert.deepEqual(await clients[0].outbox(), []);
+  assert.deepEqual(await clients[0].outbox.tasks(), []);
   assert.deepEqual(
     notifications.map(item => [item.id, item.payload, item.isRead]),
     [...server.items.values()].map(item => [item.Id, item.Payload, item.Read]).sort(([one], [other]) => one - other),
@@ -1515,7 +1515,7 @@ test('hooks get no payload, token or id, and cannot stop a call or replace a fie
   for (const secret of ['a secret payload', 'spt_first', device, 'secret:topic', '"p256dh"', 'alice']) assert.ok(!told.includes(secret), secret);
   assert.ok(seen.every(({milliseconds}) => Number.isInteger(milliseconds)));
   assert.deepEqual(seen.slice(-5).map(({kind, method, route, status, outcome}) => [kind, method, route, status, outcome]), [
-    ['request', 'GET', '/api/notifications/{id}', 200, 'done'], ['request', 'PUT', '/api/devices/{id}/topics/{topic}', 204, 'done'],
+    ['request', 'GET', '/api/notifications/{id}', 200, 'answered'], ['request', 'PUT', '/api/devices/{id}/topics/{topic}', 204, 'answered'],
     ['request', 'GET', '/api/notifications', 502, 'missingEcho'],
     ['request', 'GET', '/api/notifications', null, 'offline'], ['request', 'GET', '/api/notifications', null, 'offline'],
   ]);
@@ -1673,7 +1673,7 @@ test('whether answers are signed is what the app has written down', async () => 
 
 test('options that do not exist, and impossible values, are refused before they have an effect', async t => {
   browser(t);
-  const push = await clientOf(t, new FakeServer()), {store} = push.settings, elsewhere = 'https://other.example/file.js';
+  const server = new FakeServer(), push = await clientOf(t, server), {store} = push.settings, elsewhere = 'https://other.example/file.js';
   const open = options => PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), ...options});
   const cases = {
     timeout: [() => open({timeout: 30}), () => PushClient.reopen('', {store, timeout: 30})],
@@ -1690,7 +1690,11 @@ test('options that do not exist, and impossible values, are refused before they 
     observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
     senders: ['key', [], ['x'], [7], undefined].map(senders => () => open({endToEnd: {senders}})), app: ['', 'a b', 'Bank', 'a'.repeat(65)].map(app => () => open({app})),
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
-    isRead: [() => push.markRead([1], 'yes'), () => push.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].map(id => () => push.endDevice(id)),
+    isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
+    fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
+    payload: [undefined, 5n, () => {}, [5n]].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
+    username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
+    code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
     mark: [() => push.updates({mark: 7}).next(), () => push.changes(5)], signal: [() => push.events({signal: {}}).next()], silence: [() => push.events({silence: 0}).next()],
     tag: [() => push.register({tag: ['news']})], tags: [() => push.register({tags: 'news'})],
@@ -1700,10 +1704,17 @@ test('options that do not exist, and impossible values, are refused before they 
   for (const [name, calls] of Object.entries(cases)) {
     for (const call of calls) await assert.rejects(call, error => error instanceof TypeError && error.message.includes(name), `${name}: ${call}`);
   }
+  assert.deepEqual(server.requests, []);
   (await open({deadline: undefined, scope: undefined, endToEnd: null, app: 'a'.repeat(64)})).close();
   (await open({token: '/token', worker: 'https://push.example/worker.js', scope: './', page: elsewhere, server: '/server'})).close();
   assert.deepEqual([(await push.cachedInbox({before: {id: 7, createdAt: null}})).count, await push.endDevice('a-device')], [0, undefined]);
 });
+
+async function outboxIsSignedOut({outbox}, id) {
+  const calls = {markRead: id, dismiss: id, send: 'text', count: undefined, tasks: undefined, failures: undefined, discard: {key: 'a key'}};
+  assert.deepEqual(Object.keys(outbox), Object.keys(calls));
+  for (const [name, given] of Object.entries(calls)) await assert.rejects(outbox[name](given), {code: 'signedOut', advice: 'signIn'}, name);
+}
 
 test('without an account a call ends with signedOut and without a request, and the cached inbox is empty', async t => {
   browser(t);
@@ -1713,9 +1724,10 @@ test('without an account a call ends with signedOut and without a request, and t
   server.requests.length = 0;
   for (const push of [fresh, left]) {
     for (const [name, ...given] of [
-      ['sync'], ['notification', 7], ['preview', 7], ['markRead', 7], ['dismiss', 7], ['send', 'text'], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
+      ['sync'], ['notification', 7], ['preview', 7], ['confirmTaken', 7], ['register'], ['devices'], ['deviceKeys'],
       ['endDevice', 'a-device'], ['joinTopic', 'news'], ['leaveTopic', 'news'], ['testPush'], ['setDeviceKey'], ['changePassword', 'old', 'new'], ['registerIfNeeded'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut', advice: 'signIn'}, name);
+    await outboxIsSignedOut(push, 7);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     const {notifications, count, syncedAt} = await push.cachedInbox();
     assert.deepEqual([notifications, count, syncedAt, await push.cachedBadge(), await push.signOut()], [[], 0, null, 0, false]);
@@ -1729,7 +1741,7 @@ test('a sign-out whose change is made again, because another tab has changed som
   store.commit = async (...given) => {
     if (!isFirst) return commit(...given);
     isFirst = false;
-    assert.deepEqual(await push.outbox(), []);
+    assert.deepEqual(await push.outbox.tasks(), []);
     return false;
   };
   assert.deepEqual([await push.signOut(), push.account, isFirst, (await store.get('settings')).account], [true, null, false, null]);
@@ -1767,13 +1779,14 @@ test("a client whose session has ended sees nothing of the next account's, and c
     server.requests.length = 0;
     assert.equal(await push.signOut(), false);
     for (const [name, ...given] of [
-      ['sync'], ['notification', id], ['preview', id], ['markRead', id], ['dismiss', id], ['send', 'text'], ['outbox'], ['discard', 'a key'], ['register'],
-      ['unregister'], ['registerIfNeeded'], ['deviceKeys'], ['approveDevice', 'a device', ''], ['setDeviceKey'], ['endDevice', 'a-device'], ['joinTopic', 'news'], ['testPush'],
+      ['sync'], ['notification', id], ['preview', id], ['register'],
+      ['unregister'], ['registerIfNeeded'], ['deviceKeys'], ['approveDevice', 'a-device', ''], ['setDeviceKey'], ['endDevice', 'a-device'], ['joinTopic', 'news'], ['testPush'],
     ]) await assert.rejects(push[name](...given), {code: 'signedOut'}, name);
+    await outboxIsSignedOut(push, id);
     await assert.rejects(push.events().next(), {code: 'signedOut'});
     assert.deepEqual([push.account, server.requests, fake.ended], [null, [], false]);
   }
-  assert.deepEqual([bob.account, ids((await bob.sync()).notifications), await bob.outbox(), server.tokens.has('spt_bob')], ['bob', [1, id], [], true]);
+  assert.deepEqual([bob.account, ids((await bob.sync()).notifications), await bob.outbox.tasks(), server.tokens.has('spt_bob')], ['bob', [1, id], [], true]);
   await changes.return();
 });
 
@@ -2039,11 +2052,11 @@ for (const says of [MALLORY, 'none']) {
     for (const call of [() => push.preview(two), () => push.confirmTaken(two), () => push.unregister(), () => push.register()]) {
       await assert.rejects(call(), isWrongAccount);
     }
-    assert.deepEqual([await push.markRead(one), await push.send('to myself')], [false, null]);
+    assert.deepEqual([await push.outbox.markRead(one), await push.outbox.send('to myself')], [false, null]);
     assert.deepEqual([ids((await push.changes(mark)).arrived), await push.registrationID()], [[one], device], 'as it was marked here');
     showOther(false);
     assert.equal((await push.sync()).isFresh, true);
-    assert.deepEqual([await push.outbox(), server.items.get(one).Read], [[], true]);
+    assert.deepEqual([await push.outbox.tasks(), server.items.get(one).Read], [[], true]);
     assert.equal([...server.items.values()].filter(({Payload}) => Payload === 'to myself').length, 1);
   });
 }

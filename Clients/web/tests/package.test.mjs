@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {execFileSync, spawnSync} from 'node:child_process';
-import {existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {webcrypto} from 'node:crypto';
@@ -16,12 +16,15 @@ const about = JSON.parse(read('package.json'));
 /** Debian's node-typescript; `SEALPOST_TSC` names another compiler. */
 const compiler = process.env.SEALPOST_TSC ?? ['/usr/share/nodejs/typescript/bin/tsc'].find(existsSync);
 
-/** The package in the folder of a new app, as `npm install` would lay it out. */
+/** Skips a test if there is no npm, which is a package of its own in Debian. */
+const npm = {skip: spawnSync('npm', ['--version']).status === 0 ? false : 'npm is not installed'};
+
+/** A new app's folder, with the package that npm has packed and installed there. */
 function install(t) {
-  const folder = mkdtempSync(join(tmpdir(), 'sealpost-package-')), place = join(folder, 'node_modules/sealpost');
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-package-')), run = (...words) => execFileSync('npm', [...words, '--offline', '--silent', '--cache', '.npm'], {cwd: folder, encoding: 'utf8'});
   t.after(() => rmSync(folder, {recursive: true}));
-  mkdirSync(place, {recursive: true});
-  for (const name of [...about.files, 'package.json']) writeFileSync(join(place, name), read(name));
+  writeFileSync(join(folder, 'package.json'), '{"private": true}');
+  run('install', `./${run('pack', sources).trim()}`);
   return folder;
 }
 
@@ -33,13 +36,9 @@ test('the package has the version of the server, and all that its exports name',
   }
 });
 
-test('npm packs the modules, their types and nothing else', {skip: spawnSync('npm', ['--version']).status === 0 ? false : 'npm is not installed'}, () => {
-  const [{files}] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], {cwd: sources, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
-  assert.deepEqual(files.map(({path}) => path).sort(), ['README.md', 'package.json', 'sealpost-worker.d.ts', 'sealpost-worker.js', 'sealpost.d.ts', 'sealpost.js']);
-});
-
-test('an app imports the package by its name', t => {
-  const folder = install(t);
+test('an app imports the installed package by its name, which has the modules, their types and nothing else', npm, t => {
+  const folder = install(t), files = readdirSync(join(folder, 'node_modules/sealpost')).sort();
+  assert.deepEqual(files, ['README.md', 'package.json', 'sealpost-worker.d.ts', 'sealpost-worker.js', 'sealpost.d.ts', 'sealpost.js']);
   writeFileSync(join(folder, 'app.mjs'), "import {PushClient, pushedID} from 'sealpost'; console.log(typeof PushClient.open, pushedID('{\"secureId\":\"7\"}'));");
   assert.equal(execFileSync(process.execPath, ['app.mjs'], {cwd: folder, encoding: 'utf8'}), 'function 7\n');
 });
@@ -60,6 +59,8 @@ test('the types have the members of the modules, no more and no fewer', async ()
   const declared = [...body.matchAll(/^ {2}(?:static |get )*([a-zA-Z]+)\(/gm)].map(([, name]) => name).filter(name => name !== 'constructor');
   const {PushClient} = module, own = of => Object.getOwnPropertyNames(of).filter(name => !['constructor', 'length', 'name', 'prototype'].includes(name));
   assert.deepEqual(declared.sort(), [...own(PushClient), ...own(PushClient.prototype)].sort());
+  const outbox = types.slice(types.indexOf('export interface Outbox {'), types.indexOf('/** A refusal of'));
+  assert.deepEqual([...outbox.matchAll(/^ {2}([a-zA-Z]+)\(/gm)].map(([, name]) => name), Object.keys(new PushClient({name: ''}, null).outbox));
   for (const [, name] of types.matchAll(/^export (?:class|const|function) ([a-zA-Z]+)/gm)) assert.ok(name in module, name);
   const code = read('sealpost.js'), words = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, word]) => word))].sort();
   const union = name => words(new RegExp(`type ${name} =[^;]*`).exec(types)[0], /'([a-zA-Z]+)'/g);
@@ -68,6 +69,14 @@ test('the types have the members of the modules, no more and no fewer', async ()
   // The kinds of wrong signatures are in a line of their own.
   const ofSignatures = words(/const kind = .*error\.reason.*/.exec(code)[0], /'([a-zA-Z]+)'/g);
   assert.deepEqual(union('InterferenceKind'), [...words(code, /interference\('([a-zA-Z]+)'/g), ...ofSignatures].sort());
+});
+
+test('the sample page calls only what the client has, and with a sender key opens no unencrypted payload', async () => {
+  const {PushClient} = await import('../sealpost.js'), {outbox} = new PushClient({name: ''}, null), code = read('../../examples/web/app.js');
+  const called = [...code.matchAll(/push\.(outbox\.)?(\w+)\(/g)];
+  assert.ok(called.length > 10 && called.some(([, isOfOutbox]) => isOfOutbox));
+  for (const [call, isOfOutbox, name] of called) assert.ok(name in (isOfOutbox ? outbox : PushClient.prototype), call);
+  assert.match(code, /endToEnd = senders\.length > 0 \? {senders, isRequired: true} : null/);
 });
 
 /** An app in TypeScript. Each line after `@ts-expect-error` must not compile. */
@@ -92,7 +101,8 @@ try {
 }
 if (isPushAvailable()) console.log(await push.register({tags: ['news']}), await push.registerIfNeeded());
 const {item, failure}: {item: NotificationItem; failure: PushClientError | null} = await push.notification(7);
-await push.markRead([item.id]);
+await push.outbox.markRead([item.id]);
+for (const failed of await push.outbox.failures()) if (failed.code === 'payload-too-large') await push.outbox.discard(failed);
 for await (const {id} of push.events({signal: new AbortController().signal})) console.log(id, failure?.code);
 const devices: string[] = (await push.devices()).map(({id}) => id);
 console.log(devices, (await push.testPush()).state);
@@ -107,6 +117,8 @@ new PushClient();
 await push.notification('7');
 // @ts-expect-error the cached item may be missing
 (await push.cachedNotification(7)).payload;
+// @ts-expect-error it is a task of the outbox
+await push.markRead(7);
 // @ts-expect-error the time may be missing
 inbox.syncedAt.getTime();
 `;
@@ -119,7 +131,7 @@ options.token = async ({account}) => (await fetch('/push-token', {method: 'POST'
 texts.gone = () => 'gone';
 `;
 
-test("TypeScript's compiler accepts an app, and refuses what would fail", {skip: compiler ? false : 'node-typescript is not installed'}, t => {
+test("TypeScript's compiler accepts an app, and refuses what would fail", {skip: compiler ? npm.skip : 'node-typescript is not installed'}, t => {
   const folder = install(t);
   writeFileSync(join(folder, 'app.mts'), APP);
   writeFileSync(join(folder, 'worker.mts'), WORKER);

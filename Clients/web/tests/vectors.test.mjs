@@ -317,7 +317,7 @@ async function clientOf(t, fetch, deviceTime) {
 }
 
 const does = {
-  read: push => push.markRead(7), unread: push => push.markRead(7, false), dismiss: push => push.dismiss(7), send: push => push.send('a').catch(() => {}),
+  read: push => push.outbox.markRead(7), unread: push => push.outbox.markRead(7, false), dismiss: push => push.outbox.dismiss(7), send: push => push.outbox.send('a').catch(() => {}),
 };
 const states = async push => (await push.cachedInbox()).notifications.map(({id, isRead}) => ({Id: id, Read: isRead})).sort((one, other) => one.Id - other.Id);
 
@@ -337,18 +337,18 @@ test('what waits is done, waits on or has failed as the vectors say', async t =>
     }, deviceTime);
     await push.sync();
     // The second notification does not exist.
-    await (isSeveral ? push.markRead([7, 9]) : does[task](push));
-    const isFailed = outcome === 'failed', left = await push.outbox();
+    await (isSeveral ? push.outbox.markRead([7, 9]) : does[task](push));
+    const isFailed = outcome === 'failed', left = [...await push.outbox.tasks(), ...await push.outbox.failures()];
     // A refused message throws and leaves the outbox.
-    const expected = outcome === 'waits' ? [null] : isFailed && task !== 'send' ? [code] : [];
-    assert.deepEqual(left.map(({failure}) => failure?.code ?? null), expected, name);
-    assert.equal(await push.dismiss(8), outcome !== 'waits', name);
+    const expected = outcome === 'waits' ? [undefined] : isFailed && task !== 'send' ? [code] : [];
+    assert.deepEqual(left.map(task => task.code), expected, name);
+    assert.equal(await push.outbox.dismiss(8), outcome !== 'waits', name);
     assert.equal(asked.includes('DELETE /api/notifications/8'), outcome !== 'waits', `${name}: what is behind it`);
     // A failure to send must not hide the inbox.
     await push.sync().catch(() => {});
     assert.deepEqual((await states(push)).find(({Id}) => Id === 7) ?? null, shown, name);
-    for (const {key} of await push.outbox()) await push.discard(key);
-    assert.deepEqual(await push.outbox(), [], name);
+    for (const task of [...await push.outbox.tasks(), ...await push.outbox.failures()]) await push.outbox.discard(task);
+    assert.deepEqual([await push.outbox.count(), await push.outbox.failures()], [0, []], name);
     outcomes.add(outcome);
   }
   assert.deepEqual([...outcomes].sort(), ['done', 'failed', 'waits']);

@@ -159,7 +159,7 @@ def change_everything(site, *devices):
         return figures.report(all(times.get(one, 99) <= one.limit for one in others), f"{name}: {text}")
 
     id = post()
-    yield check("read by the page", 0, lambda: page.visitor.ask(f"push.markRead([{id}])"), stream, phone)
+    yield check("read by the page", 0, lambda: page.visitor.ask(f"push.outbox.markRead([{id}])"), stream, phone)
     yield check("marked as new by the phone", 1, lambda: phone.do("unread", id), stream, page)
     id = post()
     yield check("dismissed by the stream's device", 1, lambda: recall(credentials=stream.credentials), page, phone)
