@@ -60,8 +60,10 @@ extension PushClient {
         public var observe: (@Sendable (ClientEvent) -> Void)?
         /// A closure that returns fields to add to a request, such as `traceparent`. Its arguments
         /// are the method and the route: the path with `{id}` in place of ids and topics. The
-        /// client ignores names of its own fields, such as `Authorization`. The closure runs on
-        /// the task of the call, so it must not block.
+        /// client ignores fields that it or the platform sets, such as `Authorization` and `Host`.
+        /// For a malformed name, a line break or a value other than ASCII, the call throws
+        /// ``PushClientError/invalidValue(_:)``. The closure runs on the task of the call, so it
+        /// must not block.
         public var headers: (@Sendable (_ method: String, _ route: String) -> [String: String])?
         /// Sends a request in place of the client, for example with an HTTP client that requires
         /// certificate transparency. `maximumBody` is the maximum number of bytes that the client

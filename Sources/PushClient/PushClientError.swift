@@ -41,7 +41,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// fragment. The client has sent nothing.
     case invalidServer
     /// An impossible value: an empty ``PushClient/Options/app`` or name of an account, a user name
-    /// with a colon, a token with blanks or control characters, or an id that no device can have.
+    /// with a colon, a token with blanks or control characters, a malformed field of
+    /// ``PushClient/Options/headers``, or an id that no device can have.
     /// The associated text names the value, for a log. The client has sent nothing.
     case invalidValue(String)
     /// The server's URL is `http`, which shows credentials to everybody on the way. The client
