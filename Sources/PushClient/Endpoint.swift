@@ -33,7 +33,15 @@ struct Endpoint: Sendable {
     /// The reason why the client must not send anything to this URL; `nil` if the client may send
     /// requests.
     func fault(_ options: PushClient.Options) -> PushClientError? {
-        if options.app?.isEmpty == true { return .invalidValue("app: the name is empty") }
+        if let app = options.app?.utf8 {
+            let isName = app.allSatisfy { $0.isLowercaseLetter || $0.isDigit || "-_".utf8.contains($0) }
+            guard isName, (1...64).contains(app.count) else {
+                return .invalidValue("app: the name is not 1 to 64 characters of a-z 0-9 - _")
+            }
+        }
+        if options.timeout <= .zero { return .invalidValue("timeout: it is not positive") }
+        if options.answerLimit <= 0 { return .invalidValue("answerLimit: it is not positive") }
+        if options.signatureTolerance < .zero { return .invalidValue("signatureTolerance: it is negative") }
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
         let isPinned = options.signatures != .unsigned || options.serverTrust != .system
@@ -58,7 +66,7 @@ struct Endpoint: Sendable {
         for (name, value) in fields {
             // A field's name is a token (RFC 9110 section 5.6.2).
             let isToken = name.utf8.allSatisfy { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
-            guard isToken, !name.isEmpty, value.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
+            guard isToken, !name.isEmpty, value.utf8.allSatisfy({ $0.isPrintable || $0 == 0x09 }) else {
                 throw .invalidValue("headers: the field \(name.debugDescription) is malformed")
             }
             if !self.ownFields.contains(name.lowercased()) { request.setValue(value, forHTTPHeaderField: name) }
