@@ -209,10 +209,7 @@ final class APITransport: Sendable {
         request.nonce = APIRequest.randomNonce()
         let account = self.own.id
         var asked = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
-        let added = self.options.headers?(request.method, request.route) ?? [:]
-        for (name, value) in added where !Endpoint.ownFields.contains(name.lowercased()) {
-            asked.setValue(value, forHTTPHeaderField: name)
-        }
+        try Endpoint.add(self.options.headers?(request.method, request.route) ?? [:], to: &asked)
         let urlRequest = asked
         do {
             let limit = try CallDeadline.remaining(atMost: self.options.timeout)

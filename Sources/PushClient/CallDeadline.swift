@@ -9,6 +9,7 @@ enum CallDeadline {
     /// call.
     static func within<Value>(_ limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         if self.current != nil { return try await body() }
+        guard limit > .zero else { throw PushClientError.invalidValue("deadline: it is not positive") }
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 

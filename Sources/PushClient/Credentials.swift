@@ -103,7 +103,8 @@ extension PushClient {
         /// tokens from `signIn()` and ``PushClient/signInWithCode(_:)``, and of tokens that have
         /// had an answer for this account. For another token, the next call asks the server first,
         /// and throws the interference ``Interference/Kind/wrongAccount`` if the token belongs to
-        /// another account. Until then the cached inbox is empty, also without a network.
+        /// another account. Until then the cached inbox is empty, also without a network, there is
+        /// no ``PushClient/registrationID``, and ``PushClient/signOut()`` needs the server.
         ///
         /// If the store has another account's data under the same name, a client with an `id`
         /// drops them when it is created. The other account's clients then throw

@@ -221,7 +221,7 @@
             lines += fields.map { name, value in value.isEmpty ? "\(name);" : "\(name): \(value)" }
             var headers: UnsafeMutablePointer<curl_slist>?
             // A token of the app could contain a line break.
-            for line in lines where !line.utf8.contains(where: { $0 < 0x20 }) {
+            for line in lines where !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
                 headers = curl_slist_append(headers, line)
             }
             ccurl_set_headers(easy, headers)

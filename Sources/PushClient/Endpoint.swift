@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
@@ -32,7 +33,15 @@ struct Endpoint: Sendable {
     /// The reason why the client must not send anything to this URL; `nil` if the client may send
     /// requests.
     func fault(_ options: PushClient.Options) -> PushClientError? {
-        if options.app?.isEmpty == true { return .invalidValue("app: the name is empty") }
+        if let app = options.app?.utf8 {
+            let isName = app.allSatisfy { $0.isLowercaseLetter || $0.isDigit || "-_".utf8.contains($0) }
+            guard isName, (1...64).contains(app.count) else {
+                return .invalidValue("app: the name is not 1 to 64 characters of a-z 0-9 - _")
+            }
+        }
+        if options.timeout <= .zero { return .invalidValue("timeout: it is not positive") }
+        if options.answerLimit <= 0 { return .invalidValue("answerLimit: it is not positive") }
+        if options.signatureTolerance < .zero { return .invalidValue("signatureTolerance: it is negative") }
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
         let isPinned = options.signatures != .unsigned || options.serverTrust != .system
@@ -45,11 +54,24 @@ struct Endpoint: Sendable {
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
-    /// The names of the fields that the client sets, in lower case. `headers` cannot set them.
-    static let ownFields: Set = [
-        "accept", "accept-encoding", "accept-signature", "authorization", "content-type", "idempotency-key",
-        "if-none-match", "last-event-id", "mytoken",
+    /// The names of the fields that the client or the platform sets, in lower case.
+    private static let ownFields: Set = [
+        "accept", "accept-encoding", "accept-signature", "authorization", "connection", "content-length",
+        "content-type", "expect", "host", "idempotency-key", "if-none-match", "keep-alive", "last-event-id",
+        "mytoken", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     ]
+
+    /// Adds the app's fields to a request, except those that the client or the platform sets.
+    static func add(_ fields: [String: String], to request: inout URLRequest) throws(PushClientError) {
+        for (name, value) in fields {
+            // A field's name is a token (RFC 9110 section 5.6.2).
+            let isToken = name.utf8.allSatisfy { $0.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+            guard isToken, !name.isEmpty, value.utf8.allSatisfy({ $0.isPrintable || $0 == 0x09 }) else {
+                throw .invalidValue("headers: the field \(name.debugDescription) is malformed")
+            }
+            if !self.ownFields.contains(name.lowercased()) { request.setValue(value, forHTTPHeaderField: name) }
+        }
+    }
 
     /// The URL as a text, for the names of cached values.
     var name: String { self.base.string ?? "" }

@@ -12,11 +12,12 @@ extension PushClient {
         public var signatures: Signatures
         /// The largest accepted difference between the clocks of server and device. It applies
         /// only to signed answers without the request's nonce, which servers of earlier versions
-        /// send.
+        /// send. Not negative.
         public var signatureTolerance: Duration
         /// The certificates that the client trusts.
         public var serverTrust: ServerTrust
-        /// The time limit of one request, from its beginning to the last byte of its answer.
+        /// The time limit of one request, from its beginning to the last byte of its answer; more
+        /// than zero, as ``deadline`` and ``answerLimit``.
         public var timeout: Duration
         /// The time limit of one call, with all of its requests and retries: registering, for
         /// example, may need four requests.
@@ -39,10 +40,10 @@ extension PushClient {
         /// are enough, unless the server's operator allows payloads larger than 64 KiB. Of an
         /// answer that is not the server's own, the client reads only the head.
         public var answerLimit: Int
-        /// The name of this client's app, if the server sends for several apps. `nil` means the
-        /// account's only app, or the app `default` if the account has several. With
-        /// ``deviceKey``, `nil` always means `default`, since an end-to-end payload is bound to
-        /// the name of its app.
+        /// The name of this client's app, if the server sends for several apps: 1 to 64 characters
+        /// of `a-z 0-9 - _`. `nil` means the account's only app, or the app `default` if the
+        /// account has several. With ``deviceKey``, `nil` always means `default`, since an
+        /// end-to-end payload is bound to the name of its app.
         public var app: String?
         /// The public keys of this device (``DeviceKeys/key``), if the device opens end-to-end
         /// payloads. The calls that register the device then also give the keys to the server.
@@ -60,8 +61,10 @@ extension PushClient {
         public var observe: (@Sendable (ClientEvent) -> Void)?
         /// A closure that returns fields to add to a request, such as `traceparent`. Its arguments
         /// are the method and the route: the path with `{id}` in place of ids and topics. The
-        /// client ignores names of its own fields, such as `Authorization`. The closure runs on
-        /// the task of the call, so it must not block.
+        /// client ignores fields that it or the platform sets, such as `Authorization` and `Host`.
+        /// For a malformed name, a line break or a value other than ASCII, the call throws
+        /// ``PushClientError/invalidValue(_:)``. The closure runs on the task of the call, so it
+        /// must not block.
         public var headers: (@Sendable (_ method: String, _ route: String) -> [String: String])?
         /// Sends a request in place of the client, for example with an HTTP client that requires
         /// certificate transparency. `maximumBody` is the maximum number of bytes that the client

@@ -51,6 +51,13 @@ final class OwnAccount: Sendable {
         return self.owns(index)
     }
 
+    /// Whether another account with the same name has replaced this client's account in the store.
+    var isReplaced: Bool {
+        guard let id = self.known.withLock({ $0 }), let account else { return false }
+        // An index that cannot be read now proves nothing.
+        return (try? account.newest(account.files).index?.account).map { $0 != id } ?? false
+    }
+
     /// Remembers the account identifier of an answer to a client with a token, and that the token
     /// belongs to this account. Returns `false` if another identifier is known already.
     ///

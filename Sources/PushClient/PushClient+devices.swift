@@ -107,19 +107,19 @@ extension PushClient {
     /// of ``registerIfNeeded(platform:handle:tags:isSandbox:atLeastEvery:)-(_,String,_,_,_)``.
     /// Throws ``PushClientError/notRegistered`` for a device without a registration.
     public func joinTopic(_ topic: String) async throws {
-        _ = try await self.api.call(APIRequest("PUT", try self.path(of: topic)))
+        _ = try await self.api.call(APIRequest("PUT", try await self.path(of: topic)))
     }
 
     /// Lets this device leave a topic.
     public func leaveTopic(_ topic: String) async throws {
-        _ = try await self.api.call(APIRequest("DELETE", try self.path(of: topic)))
+        _ = try await self.api.call(APIRequest("DELETE", try await self.path(of: topic)))
     }
 
     /// Sends a test push to this device, and returns the provider's answer. If the provider has
     /// not answered after 20 seconds, the state is `queued`.
     public func testPush() async throws -> TestPush {
         let answer = try await self.api.call(
-            APIRequest("POST", Paths.deviceTest(try self.ownDevice()), isRepeatable: false)
+            APIRequest("POST", Paths.deviceTest(try await self.ownDevice()), isRepeatable: false)
         )
         guard let state = answer.json?["State"]?.text else { throw answer.unexpected("the outcome of a test push") }
         return TestPush(state: state, reason: answer.json?["Reason"]?.text)
@@ -129,7 +129,7 @@ extension PushClient {
     /// for this device. With ``Options/deviceKey``, an app needs this call only after
     /// ``PushClientError/keyReplaced``.
     public func setDeviceKey(_ key: DeviceKey) async throws {
-        try await self.setDeviceKey(key.text, of: try self.ownDevice())
+        try await self.setDeviceKey(key.text, of: try await self.ownDevice())
     }
 
     /// Gives the approved keys of another device of the account to the server: `approved` is the
@@ -145,7 +145,7 @@ extension PushClient {
     /// server then registers the handle. If the code is wrong or has expired, the call throws the
     /// problem `confirmation-refused`.
     public func confirmHandle(_ code: String) async throws {
-        var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
+        var request = APIRequest("POST", Paths.confirmation(try await self.ownDevice()))
         request.body = .string(code)
         _ = try await self.api.call(request)
     }
@@ -158,13 +158,13 @@ extension PushClient {
         throw PushClientError.invalidValue("device: no device can have this id")
     }
 
-    private func path(of topic: String) throws -> String {
-        Paths.topic(APIRequest.escaped(topic), of: try self.ownDevice())
+    private func path(of topic: String) async throws -> String {
+        Paths.topic(APIRequest.escaped(topic), of: try await self.ownDevice())
     }
 
-    private func ownDevice() throws -> String {
-        if let id = self.registrationID { return id }
-        try self.checkSignedIn()
-        throw PushClientError.notRegistered
+    private func ownDevice() async throws -> String {
+        try await self.api.checkOwner()
+        guard let id = self.registrationID else { throw PushClientError.notRegistered }
+        return id
     }
 }

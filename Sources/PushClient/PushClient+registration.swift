@@ -3,12 +3,10 @@ public import Foundation
 internal import PushAPI
 
 extension PushClient {
-    /// The id of this device's registration, if there is one. The call reads a file of at most 64
-    /// KiB from the disk, which takes a few milliseconds.
-    public var registrationID: String? {
-        if case .missing = self.credentials.kind { return nil }
-        return self.records.registration?.id
-    }
+    /// The id of this device's registration; `nil` without one, and as long as the client does not
+    /// know whose data the store has (``Credentials/token(_:account:id:)``). The call reads a file
+    /// of at most 64 KiB from the disk, which takes a few milliseconds.
+    public var registrationID: String? { self.api.own.ownsStored ? self.records.registration?.id : nil }
 
     /// Registers this device and returns its registration id, which the client stores.
     ///
@@ -188,6 +186,9 @@ extension PushClient {
             return isRetired
         } catch let error as PushClientError where [.signedOut, .keyReplaced].contains(error) {
             throw error
+        } catch PushClientError.interference(let found) where found.kind == .wrongAccount {
+            // The registration may be another account's.
+            throw PushClientError.interference(found)
         } catch {
             try Task.checkCancellation()
             // Without the server's answer the registration counts as valid, and the next call asks

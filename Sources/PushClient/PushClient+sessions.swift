@@ -85,9 +85,23 @@ extension PushClient {
     /// On a full disk the client still removes everything, because removing needs no free space.
     /// If the client cannot store the sign-out even then, it sends the sign-out to the server
     /// once, and returns `false` if no answer arrives.
+    ///
+    /// If the store has another account's data, the call leaves them, and ends only this client's
+    /// session. A client that does not know whose data the store has
+    /// (``Credentials/token(_:account:id:)``) asks the server first. If it gets no answer, the
+    /// call throws as other calls do, and changes nothing.
     @discardableResult
     public func signOut() async throws -> Bool {
-        let account = self.api.own.id
+        let own = self.api.own
+        if own.isReplaced { return try await self.endSession(of: own.id) }
+        do {
+            // The app's closure for tokens may sign out, too; its client cannot ask the server
+            // now.
+            if !own.ownsStored, !TokenProvider.isAsking { try await self.api.checkOwner() }
+        } catch PushClientError.interference(let found) where found.kind == .wrongAccount {
+            return try await self.endSession(of: nil)
+        }
+        let account = own.id
         let unstored = try await self.inbox.end { registration in
             SignOutOrder(
                 self.api.endpoint?.name ?? "",
@@ -97,6 +111,15 @@ extension PushClient {
             )
         }
         return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
+    }
+
+    /// Ends only this client's session; `account` is its account id, if the client knows it.
+    private func endSession(of account: String?) async throws -> Bool {
+        let server = self.api.endpoint?.name ?? ""
+        let order = SignOutOrder(server, self.credentials, registration: nil, account: account)
+        // An order that cannot be written is carried out once.
+        let isStored = (try? self.records.account.add(order)) != nil
+        return try await BackgroundTime.during("signs out") { try await self.endAtServer(isStored ? nil : order) }
     }
 
     /// `unstored` is the sign-out order, if the store could not write the order.

@@ -40,9 +40,10 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The server's URL is not an HTTP URL with a host, or has a user, a password, a query or a
     /// fragment. The client has sent nothing.
     case invalidServer
-    /// An impossible value: an empty ``PushClient/Options/app`` or name of an account, a user name
-    /// with a colon, a token with blanks or control characters, or an id that no device can have.
-    /// The associated text names the value, for a log. The client has sent nothing.
+    /// An impossible value of ``PushClient/Options``, an empty name of an account, a user name
+    /// with a colon, a token with blanks or control characters, a malformed field of
+    /// ``PushClient/Options/headers``, or an id that no device can have. The associated text names
+    /// the value, for a log. The client has sent nothing.
     case invalidValue(String)
     /// The server's URL is `http`, which shows credentials to everybody on the way. The client
     /// accepts it only for this machine (`localhost`, 127.0.0.0/8, `::1`), and never with pinned

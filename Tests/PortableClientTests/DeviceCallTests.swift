@@ -100,6 +100,8 @@ import Testing
             await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7) }
             await #expect(throws: PushClientError.signedOut) { try await outbox.markRead(7, false) }
             await #expect(throws: PushClientError.signedOut) { try await outbox.dismiss(7) }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.count }
+            await #expect(throws: PushClientError.signedOut) { try await outbox.failures }
         }
         await expectRefusals(by: nobody().outbox)
         let first = self.server.client(account: "shared", store: store)
@@ -138,7 +140,8 @@ import Testing
         #expect(try await nobody.cachedNotification(id) == nil)
         #expect(await nobody.cachedBadge() == nil)
         #expect(nobody.registrationID == nil)
-        #expect(try await nobody.outbox.count == 0)
+        await #expect(throws: PushClientError.signedOut) { try await nobody.outbox.count }
+        await #expect(throws: PushClientError.signedOut) { try await nobody.outbox.failures }
         await #expect(throws: PushClientError.signedOut) { try await nobody.changes(for: "search") }
         await #expect(throws: PushClientError.signedOut) { try await nobody.outbox.flush() }
         #expect(try await alice.cachedInbox().count == 1)

@@ -62,14 +62,13 @@ import Testing
             routes.withLock { $0.append("\(method) \(route)") }
             return [
                 "traceparent": "00-1", "authorization": "Bearer other", "MYTOKEN": "1", "If-None-Match": "\"1\"",
-                "Accept-Signature": "sig=()",
+                "Accept-Signature": "sig=()", "Content-Length": "3", "host": "other", "Transfer-Encoding": "chunked",
+                "Connection": "close", "Expect": "100-continue", "TE": "trailers", "upgrade": "h2c",
             ]
         }
         options.exchange = { request, _ in
             sent.withLock { sent in
-                for name in ["traceparent", "Authorization", "MyToken", "If-None-Match", "Accept-Signature"] {
-                    sent[name] = request.value(forHTTPHeaderField: name)
-                }
+                for (name, value) in request.allHTTPHeaderFields ?? [:] { sent[name.lowercased()] = value }
             }
             throw URLError(.notConnectedToInternet)
         }
@@ -77,9 +76,35 @@ import Testing
         #expect(routes.withLock { $0 } == ["GET /api/notifications/{id}"])
         let fields = sent.withLock { $0 }
         #expect(fields["traceparent"] == "00-1")
-        #expect(fields["Authorization"] == "Bearer spt_alice")
-        #expect(fields["MyToken"] != nil && fields["MyToken"] != "1")
-        #expect(fields["If-None-Match"] == nil)
-        #expect(fields["Accept-Signature"]?.contains("keyid") == true)
+        #expect(fields["authorization"] == "Bearer spt_alice")
+        #expect(fields["mytoken"] != nil && fields["mytoken"] != "1")
+        #expect(fields["accept-signature"]?.contains("keyid") == true)
+        for name in [
+            "if-none-match", "content-length", "host", "transfer-encoding", "connection", "expect", "te", "upgrade",
+        ] {
+            #expect(fields[name] == nil, "\(name)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", "1"), ("Bad Name", "1"), ("X-ä", "1"), ("X:", "1"), ("X-1", "a\r\nY: b"), ("X-1", "ä"),
+        ("Bad\nName", "1"), ("X-1", "a\u{7F}"),
+    ])
+    func aMalformedFieldOfTheAppIsRefused(name: String, value: String) async {
+        var options = self.server.options
+        options.headers = { _, _ in [name: value] }
+        let client = self.server.client(options: options)
+        let error = PushClientError.invalidValue("headers: the field \(name.debugDescription) is malformed")
+        await #expect(throws: error) { try await client.dismiss(7) }
+        #expect(self.server.requests.isEmpty)
+    }
+
+    @Test func aFieldOfTheAppMayHaveATab() async throws {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) { peer in
+            var options = peer.options()
+            options.headers = { _, _ in ["X!#$%&'*+-.^_`|~1": "a\tb ~"] }
+            try await peer.client(options: options).dismiss(7)
+            #expect(peer.requests.map { $0.fields["x!#$%&'*+-.^_`|~1"] } == ["a\tb ~"])
+        }
     }
 }

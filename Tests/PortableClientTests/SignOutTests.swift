@@ -213,8 +213,9 @@ import Testing
         }
         try await ProtocolPeer.run(script) { peer async throws in
             try await peer.client(.token("t", account: "alice"), store: store).register(platform: "apns", handle: "a")
-            let provided = PushClient.Credentials.tokens(account: "alice") { _ in throw Offline() }
-            let client = peer.client(isProvided ? provided : .token("dead", account: "alice"), store: store)
+            let id = PeerAnswer.account
+            let provided = PushClient.Credentials.tokens(account: "alice", id: id) { _ in throw Offline() }
+            let client = peer.client(isProvided ? provided : .token("dead", account: "alice", id: id), store: store)
             var count = peer.requests.count
             #expect(try await !client.signOut())
             #expect(

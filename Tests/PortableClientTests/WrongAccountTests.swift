@@ -177,7 +177,7 @@ import Testing
             #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
             #expect(try await next.sync().value.notifications.map(\.id) == [7])
-            let count = peer.requests.count
+            var count = peer.requests.count
             for client in former {
                 await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
                 await #expect(throws: PushClientError.signedOut) { try await client.cachedNotification(7) }
@@ -185,9 +185,15 @@ import Testing
                 await #expect(throws: PushClientError.signedOut) { try await client.sync() }
                 await #expect(throws: PushClientError.signedOut) { try await client.outbox.send("late") }
                 #expect(await client.cachedBadge() == nil)
-                try await client.signOut()
             }
             #expect(peer.requests.count == count)
+            // The former account's sign-out ends its own session, and nothing of the next account.
+            peer.play { _, _ in .hangUp }
+            #expect(try await !former[0].signOut())
+            peer.play(Self.script(Self.other))
+            count = peer.requests.count
+            #expect(try await former[1].signOut())
+            #expect(peer.requests.dropFirst(count).map { Self.text($0) } == Self.ends(of: "t", count: 2))
             #expect(try await next.cachedInbox().notifications.map(\.id) == [7])
         }
     }
@@ -214,6 +220,7 @@ import Testing
             #expect(try await former().cachedInbox().notifications.isEmpty)
             #expect(try await former().cachedNotification(9) == nil)
             #expect(await former().cachedBadge() == nil)
+            #expect(former().registrationID == nil)
             #expect(try await former().outbox.count == 0)
             #expect(peer.requests.count == count)
             #expect(await Self.isRefused { _ = try await former().sync() })
@@ -224,6 +231,8 @@ import Testing
             #expect(await Self.isRefused { try await former().markRead(9) })
             #expect(await Self.isRefused { _ = try await former().send("x") })
             #expect(await Self.isRefused { try await former().unregister() })
+            #expect(await Self.isRefused { try await former().joinTopic("news") })
+            #expect(await Self.isRefused { try await former().registerIfNeeded(platform: "apns", handle: "a") })
             #expect(Set(peer.requests.dropFirst(count).map(\.path)) == [Paths.currentSession])
 
             let user = client(credentials)
@@ -231,6 +240,42 @@ import Testing
             #expect(try await user.outbox.count == 1)
             #expect(user.registrationID == "id-1")
         }
+    }
+
+    /// The sign-out ends the session of the token, whose account is not that of the stored data.
+    @Test(arguments: [false, true]) func aTokenOfAnotherAccountSignsOutOnlyItself(isProvided: Bool) async throws {
+        let store = PushClient.Store.memory
+        try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
+            let user = peer.client(.token("u", account: "shared"), options: Self.options, store: store)
+            try await user.register(platform: "apns", handle: "a")
+            #expect(try await user.sync().value.notifications.map(\.id) == [9])
+            let credentials: PushClient.Credentials =
+                isProvided ? .tokens(account: "shared") { _ in "t" } : .token("t", account: "shared")
+            let former = peer.client(credentials, options: Self.options, store: store)
+
+            peer.play { _, _ in .hangUp }
+            let lost = PushClientError.offline(.networkConnectionLost)
+            await #expect(throws: lost) { try await former.signOut() }
+            peer.play(Self.script(PeerAnswer.account))
+            let count = peer.requests.count
+            #expect(try await former.signOut())
+            #expect(
+                peer.requests.dropFirst(count).map { Self.text($0) }
+                    == ["GET \(Paths.currentSession) Bearer t"] + Self.ends(of: "t", count: 1)
+            )
+            #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store))
+            #expect(peer.requests.count == count + 2)
+            #expect(try await user.cachedInbox().notifications.map(\.id) == [9])
+            #expect(user.registrationID == "id-1")
+        }
+    }
+
+    private static func text(_ request: PeerRequest) -> String {
+        "\(request.method) \(request.path) \(request.fields["authorization"] ?? "")"
+    }
+
+    private static func ends(of token: String, count: Int) -> [String] {
+        Array(repeating: "DELETE \(Paths.currentSession) Bearer \(token)", count: count)
     }
 
     @Test func aRenewedTokenShowsTheCacheAfterAnAnswer() async throws {

@@ -100,6 +100,18 @@ import Testing
         #expect(self.texts(later) == [nil, nil])
     }
 
+    @Test func aReadOnceMessageThatCannotBeShownIsNotErased() async throws {
+        let model = try await self.phone()
+        let clear = self.server.add(.string("Pay now!"), isReadOnce: true)
+        let encrypted = self.server.add(.string(self.vectors.payload), isReadOnce: true)
+        await model.open(PushMessage(id: clear))
+        #expect(try model.text(of: #require(model.opened)) == nil)
+        #expect(self.server.notifications.map(\.id) == [clear, encrypted])
+        await model.open(PushMessage(id: encrypted))
+        #expect(try model.text(of: #require(model.opened)) == self.vectors.text)
+        #expect(self.server.notifications.map(\.id) == [clear])
+    }
+
     @Test func oneDeviceApprovesAnother() async throws {
         let phone = await self.signedIn()
         let place = Self.place("tablet", ExampleAppTests.StoredSecrets(), self.folder, self.server, self.vectors)

@@ -62,15 +62,27 @@ public struct Outbox: Sendable {
         return task.key
     }
 
-    /// The number of waiting tasks.
-    public var count: Int { get async throws { try await self.client.inbox.tasks().count } }
+    /// The number of waiting tasks. Throws ``PushClientError/signedOut`` if nobody is signed in,
+    /// as ``failures`` and ``discard(_:)`` do.
+    public var count: Int {
+        get async throws {
+            try self.client.checkSignedIn()
+            return try await self.client.inbox.tasks().count
+        }
+    }
 
     /// The tasks that the client gave up, the oldest first: the last 100 that the app has not
     /// discarded.
-    public var failures: [Failure] { get async throws { try await self.client.inbox.failures() } }
+    public var failures: [Failure] {
+        get async throws {
+            try self.client.checkSignedIn()
+            return try await self.client.inbox.failures()
+        }
+    }
 
     /// Removes a failed task from ``failures``. Call this after the app has told the user.
     public func discard(_ failure: Failure) async throws {
+        try self.client.checkSignedIn()
         try await self.client.inbox.discard(failure)
     }
 

@@ -60,10 +60,12 @@ extension PushClient {
     ///
     /// A push with a hint is for the account from whose registration the hint was made. A push
     /// without a hint is for any account that does not share its device. For a push with a hint,
-    /// the call reads ``registrationID``.
+    /// the call reads the stored registration. If the client does not know whose data the store
+    /// has, its fetch asks the server.
     public func isRecipient(of push: PushMessage) -> Bool {
         guard let hint = push.accountHint else { return !self.isDeviceShared }
-        return self.registrationID.map { Self.accountHint(of: push.id, registration: $0) == hint } ?? false
+        if case .missing = self.credentials.kind { return false }
+        return self.records.registration.map { Self.accountHint(of: push.id, registration: $0.id) == hint } ?? false
     }
 
     /// The client of the account that a push is for. If the result is `nil`, show nothing and

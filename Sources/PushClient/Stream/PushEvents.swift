@@ -126,6 +126,7 @@ extension PushEvents.Iterator {
 
     /// Returns the id of the existing registration, or of a new registration.
     private func device() async throws -> String {
+        try await self.client.api.checkOwner()
         if let stored = self.client.registrationID { return stored }
         return try await self.client.register(platform: self.events.platform, handle: "")
     }

@@ -133,15 +133,19 @@ import PushClient
         }
     }
 
-    /// Opens the message of a tapped notification. A read-once payload is fetched only now, and the
-    /// server then erases it.
+    /// Opens the message of a tapped notification. A read-once payload is fetched only now. If the
+    /// screen can show it, the server then erases it.
     func open(_ push: PushMessage) async {
         guard let client = self.client, client.isRecipient(of: push) else { return }
         await self.attempt {
             let item = try await client.notification(push.id).value
             try await self.openPayloads(of: [item], client)
             self.opened = item
-            if item.isReadOnce { return try await client.confirmTaken(item.id) }
+            if item.isReadOnce {
+                // The server then erases the message, so the screen must show it.
+                guard self.text(of: item) != nil else { return }
+                return try await client.confirmTaken(item.id)
+            }
             try await client.outbox.markRead(item.id)
             try await self.tell(client)
         }
