@@ -130,15 +130,13 @@ public final class MessagesActivity extends Activity {
     }
 
     /** Shows the inbox, from any thread. */
-    void show(Inbox inbox, @Nullable Date date, @Nullable PushClientException why) {
+    void show(Inbox inbox, @Nullable Date date) {
         onScreen(() -> {
             LinearLayout page = new LinearLayout(this);
             page.setOrientation(LinearLayout.VERTICAL);
-            if (why != null || date != null) {
-                TextView age = new TextView(this);
-                age.setText(date == null ? getString(R.string.never) : getString(R.string.as_of) + " " + date);
-                page.addView(age);
-            }
+            TextView age = new TextView(this);
+            age.setText(date == null ? getString(R.string.never) : getString(R.string.as_of) + " " + date);
+            page.addView(age);
             Button signOut = new Button(this);
             signOut.setText(R.string.sign_out);
             signOut.setOnClickListener(view -> run(() -> {
