@@ -265,14 +265,15 @@ final class Account {
      * free space on the disk.
      *
      * <p>Other clients of this sign-in can no longer write. Throws if the folder cannot be
-     * removed.
+     * removed. Returns false if this sign-in had ended before.
      */
-    synchronized void remove() throws PushClientException {
+    synchronized boolean remove() throws PushClientException {
         File folder = store.account(name);
         String[] names = Files.names(new File(folder, SIGN_IN));
         // If the file with the sign-in's name has another name, it belongs to a later sign-in,
         // whose files stay.
-        if (names.length > 0 && (signIn == null || signIn.equals(names[0]))) {
+        boolean isSignedIn = signIn == null || names.length > 0 && signIn.equals(names[0]);
+        if (isSignedIn && names.length > 0) {
             Files.remove(folder);
             File mark = new File(new File(folder, SIGN_IN), names[0]);
             // If the rename failed, this file still exists. Without it no file of the folder can
@@ -281,6 +282,7 @@ final class Account {
             if (mark.exists()) throw Store.storage(new IOException("a file of the store cannot be deleted"));
         }
         if (signIn == null) signIn = "";
+        return isSignedIn;
     }
 
     // Commits

@@ -9,6 +9,7 @@ import java.net.URISyntaxException;
 import java.net.URL;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.X509TrustManager;
@@ -66,7 +67,7 @@ public final class Options {
     }
 
     private Options(URL url, Signatures signatures) {
-        this.signatures = signatures;
+        this.signatures = Objects.requireNonNull(signatures, "signatures");
         String path = url.getPath();
         while (path.endsWith("/")) path = path.substring(0, path.length() - 1);
         base = url.getProtocol() + "://" + url.getHost() + (url.getPort() < 0 ? "" : ":" + url.getPort()) + path;
@@ -78,6 +79,7 @@ public final class Options {
     }
 
     private static URL url(String server) {
+        Objects.requireNonNull(server, "server");
         try {
             URL url = new URL(server);
             String scheme = url.getProtocol();

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import sealpost.client.Index.Task;
@@ -75,7 +76,7 @@ public final class Outbox {
     /** Sends a payload to the user's own devices, and returns the key of the task. */
     public String send(Json payload) throws PushClientException {
         Task task = new Task(Task.Kind.SEND, key(), 0, null, 0);
-        add(task, payload);
+        add(task, Objects.requireNonNull(payload, "payload"));
         return task.key;
     }
 

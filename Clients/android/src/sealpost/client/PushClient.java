@@ -145,8 +145,8 @@ public final class PushClient {
      * Sends the outbox's tasks, and fetches all changes.
      *
      * <p>If the network fails or changes answers, or the server is busy, the call returns the
-     * cached inbox and the reason. On a full disk the client continues in memory, and writes the
-     * changes later.
+     * cached inbox and the reason; without a cached inbox it throws. On a full disk the client
+     * continues in memory, and writes the changes later.
      */
     public Fetched<Inbox> sync() throws PushClientException {
         Deadline deadline = options.deadline();
@@ -173,6 +173,8 @@ public final class PushClient {
         } catch (PushClientException error) {
             if (!error.allowsCached()) throw error;
             Inbox cached = inbox(sync.unstored);
+            // A first sync that was interrupted has cached some pages.
+            if (cached.syncedAt() == null && cached.notifications().isEmpty()) throw error;
             return Fetched.cached(cached, cached.syncedAt(), error);
         } finally {
             notifyListeners();
@@ -487,14 +489,14 @@ public final class PushClient {
      * the account's next session ends it.
      *
      * @return whether the server has confirmed the end of session and device; if not, call {@link
-     * #finishSignOuts} when there is a network
+     * #finishSignOuts} when there is a network. False if this client has signed out before.
      */
     public boolean signOut() throws PushClientException {
         // This check comes before anything is removed.
         MainThread.refuse();
         Index cached = account.lastIndex();
         String accountId = api.own().id();
-        account.remove();
+        if (!account.remove()) return false;
         notifyListeners();
         Deadline deadline = options.deadline();
         // The inbox is removed before this line, because the app's token provider may be slow.

@@ -9,6 +9,7 @@ import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import javax.crypto.Mac;
 import javax.crypto.SecretKey;
@@ -54,6 +55,7 @@ public final class Store {
                 return key;
             }
         });
+        Objects.requireNonNull(key, "key");
     }
 
     /**
@@ -62,8 +64,8 @@ public final class Store {
      * @param provider provides the key, such as from the Android Keystore
      */
     public Store(File folder, KeyProvider provider) {
-        this.folder = folder;
-        this.provider = provider;
+        this.folder = Objects.requireNonNull(folder, "folder");
+        this.provider = Objects.requireNonNull(provider, "provider");
     }
 
     /**

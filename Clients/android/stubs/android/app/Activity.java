@@ -2,6 +2,8 @@ package android.app;
 
 /** A stub for snippets. */
 public class Activity extends android.content.Context {
+    public static boolean isGone = false;
+
     protected void onCreate(android.os.Bundle state) {}
 
     protected void onResume() {}
@@ -16,11 +18,13 @@ public class Activity extends android.content.Context {
 
     public void setContentView(android.view.View view) {}
 
-    public final void runOnUiThread(Runnable action) {}
+    public final void runOnUiThread(Runnable action) {
+        action.run();
+    }
 
     public final void requestPermissions(String[] permissions, int request) {}
 
     public boolean isDestroyed() {
-        return false;
+        return isGone;
     }
 }

@@ -32,6 +32,16 @@ final class Check {
         throw new AssertionError("nothing was thrown, and " + reason + " was expected");
     }
 
+    /** The failure of a first sync, which has no cached inbox to return. */
+    static PushClientException firstSyncFails(PushClient client) {
+        try {
+            Fetched<Inbox> inbox = client.sync();
+            throw new AssertionError("nothing was thrown, but " + inbox.failure());
+        } catch (PushClientException error) {
+            return error;
+        }
+    }
+
     /** The call has ended at its deadline. */
     static void isLate(PushClientException error) {
         equal(error.reason(), PushClientException.Reason.OFFLINE, "the reason of " + error.getMessage());

@@ -305,9 +305,8 @@ public final class ClientTests {
             // The euro sign has three bytes.
             for (String cursor : new String[] {repeated("c", 1025), repeated("\u20ac", 342), repeated("c", 70_000)}) {
                 server.cursor = cursor;
-                Fetched<Inbox> inbox = client.sync();
-                Check.that(!inbox.isFresh(), "a cursor of " + cursor.length());
-                Check.equal(inbox.failure().interference().kind(), Interference.Kind.UNEXPECTED_BODY, "the kind");
+                PushClientException failure = Check.firstSyncFails(client);
+                Check.equal(failure.interference().kind(), Interference.Kind.UNEXPECTED_BODY, "a cursor of " + cursor.length());
                 Check.equal(client.cachedInbox().notifications().size(), 0, "nothing of the page is stored");
             }
             server.cursor = repeated("c", 1024);
@@ -363,7 +362,7 @@ public final class ClientTests {
                 throw new IOException("no network");
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.equal(client.sync().failure().reason(), PushClientException.Reason.OFFLINE, "why");
+            Check.fails(client::sync, PushClientException.Reason.OFFLINE);
             provider = refused -> null;
             PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             Check.fails(other::sync, PushClientException.Reason.SIGNED_OUT);
@@ -507,8 +506,8 @@ public final class ClientTests {
             String basic = server.password;
             PushClient client = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
             server.isForged = true;
-            Fetched<Inbox> inbox = client.sync();
-            Check.equal(inbox.failure().interference().kind(), Interference.Kind.SIGNATURE, "what a forger's 401 is");
+            PushClientException failure = Check.firstSyncFails(client);
+            Check.equal(failure.interference().kind(), Interference.Kind.SIGNATURE, "what a forger's 401 is");
             Check.equal(server.credentials, Collections.singletonList("null"), "a forger is shown nothing");
             server.isForged = false;
             server.credentials.clear();
@@ -685,8 +684,8 @@ public final class ClientTests {
                     server.ofProxy = mallory;
                     PushClient client = new PushClient(server.options(), Credentials.basic("Alice", "secret"), folder.store());
                     server.password = "Basic " + Base64.standard("Alice:secret".getBytes(StandardCharsets.UTF_8));
-                    Fetched<Inbox> inbox = client.sync();
-                    Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the first answer");
+                    PushClientException failure = Check.firstSyncFails(client);
+                    Check.equal(failure.interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the first answer");
                     Check.equal(client.api.own().id(), null, "nothing is learnt");
                     if (!isBefore) isWrongAccount(client::signIn);
                     server.ofProxy = null;
@@ -730,7 +729,7 @@ public final class ClientTests {
                 Credentials token = Credentials.token("spt_first", "alice");
                 PushClient informed = new PushClient(server.options(), token.accountId(server.account), folder.store());
                 server.ofProxy = mallory;
-                Check.equal(informed.sync().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the app knows it");
+                Check.equal(Check.firstSyncFails(informed).interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the app knows it");
                 server.ofProxy = null;
                 Check.equal(server.client(folder.store()).sync().value().notifications().size(), 1, "the first answer");
                 server.ofProxy = mallory;
@@ -744,8 +743,8 @@ public final class ClientTests {
                 PushClient password = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
                 Check.equal(password.signIn().account(), server.account, "the session's account");
                 server.ofProxy = mallory;
-                Fetched<Inbox> inbox = server.client(folder.store()).sync();
-                Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "of the same name");
+                PushClientException failure = Check.firstSyncFails(server.client(folder.store()));
+                Check.equal(failure.interference().kind(), Interference.Kind.WRONG_ACCOUNT, "of the same name");
             });
         }
     }
@@ -1008,7 +1007,7 @@ public final class ClientTests {
             Check.that(isEnded[0], "the server knows");
             Check.equal(server.log.subList(1, server.log.size()), ENDED, "the requests after PUT");
             Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing waits");
-            Check.that(client.signOut(), "again");
+            Check.that(!client.signOut(), "signed out before");
         });
     }
 
@@ -1127,6 +1126,7 @@ public final class ClientTests {
             Check.that(signedOut.signOut(), "signed out");
             Credentials none = Credentials.token(refused -> null, "carol");
             server.log.clear();
+            Check.that(!signedOut.signOut(), "nobody is signed in");
             for (PushClient client : Arrays.asList(
                     server.signedIn(folder.store()), new PushClient(server.options(), none, folder.store()), signedOut)) {
                 for (Check.Body task : newTasks(client)) Check.fails(task, PushClientException.Reason.SIGNED_OUT);
@@ -1758,6 +1758,27 @@ public final class ClientTests {
         });
     }
 
+    public static void aMissingValueIsNamed() throws Exception {
+        with((server, folder) -> {
+            isNamed("server", () -> new Options(null, Signatures.unsigned()));
+            isNamed("signatures", () -> new Options("https://push.example.org", null));
+            isNamed("folder", () -> new Store(null, TestFolder.KEY));
+            isNamed("key", () -> new Store(folder.file, (javax.crypto.SecretKey) null));
+            isNamed("provider", () -> new Store(folder.file, (KeyProvider) null));
+            isNamed("payload", () -> server.client(folder.store()).outbox().send(null));
+        });
+    }
+
+    private static void isNamed(String name, Check.Body call) throws Exception {
+        try {
+            call.run();
+        } catch (NullPointerException missing) {
+            Check.equal(missing.getMessage(), name, "the value");
+            return;
+        }
+        throw new AssertionError("null was taken: " + name);
+    }
+
     private static String refusal(Runnable setting) {
         try {
             setting.run();
@@ -1810,7 +1831,7 @@ public final class ClientTests {
                     }
                 });
                 PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
-                Check.that(client.sync().failure() != null, "the server answers nothing");
+                Check.firstSyncFails(client);
                 Check.equal(shown.get(), isShown ? "CN=phone" : "none", "the certificate");
             }
             thread.shutdown();
@@ -1862,7 +1883,7 @@ public final class ClientTests {
                 };
                 Options options = new Options("https://127.0.0.1:" + server.getLocalPort(), Signatures.unsigned()).trustManager(refusing);
                 PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
-                PushClientException failure = client.sync().failure();
+                PushClientException failure = Check.firstSyncFails(client);
                 Check.equal(failure.reason(), PushClientException.Reason.INTERFERENCE, "the reason");
                 Check.equal(failure.advice(), entry.getValue(), entry.getKey().getMessage());
                 ended.get();

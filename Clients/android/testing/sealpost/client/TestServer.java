@@ -388,6 +388,8 @@ public final class TestServer implements AutoCloseable {
             }
             return new Object[] {204, null};
         }
+        // Its first fetch has erased the payload.
+        if (path.endsWith("/taken")) return new Object[] {204, null};
         if (path.equals("/api/notifications/read")) {
             List<Json> read = new ArrayList<>();
             for (Json id : body.get("Ids").elements()) {

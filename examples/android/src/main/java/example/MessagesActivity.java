@@ -71,7 +71,8 @@ public final class MessagesActivity extends Activity {
                 }
                 onScreen(() -> {
                     if (error.advice() == Advice.SIGN_IN) showSignIn();
-                    else tell(error.advice().text());
+                    // Before the first sign-in, the form says enough.
+                    if (error.reason() != PushClientException.Reason.SIGNED_OUT) tell(error.advice().text());
                 });
             }
         });
@@ -96,7 +97,7 @@ public final class MessagesActivity extends Activity {
         new AlertDialog.Builder(this).setMessage(text).show();
     }
 
-    /** Shows the message of a notification that was tapped, and marks it as read. */
+    /** Shows the message of a notification that was tapped, and then marks it as read. */
     private void openMessage(Intent intent) {
         long id = intent.getLongExtra(ID, -1);
         if (id >= 0) open(id);
@@ -107,12 +108,20 @@ public final class MessagesActivity extends Activity {
             PushClient client = Push.client(this);
             NotificationItem item = client.notification(id).value();
             String text = EndToEnd.text(client, Push.store(this), item);
-            onScreen(() -> tell(text == null ? getString(R.string.something_to_read) : text));
-            getSystemService(NotificationManager.class).cancel(Long.toString(id), 0);
-            if (item.isReadOnce()) client.confirmTaken(id);
-            else client.outbox().markRead(id, true);
-            client.sync();
+            onScreen(() -> {
+                tell(text == null ? getString(R.string.something_to_read) : text);
+                // The user has not read a message whose payload cannot be opened.
+                if (text != null) run(() -> markRead(client, item));
+            });
         });
+    }
+
+    /** The server erases a read-once payload after this call, so the message must be on the screen. */
+    private void markRead(PushClient client, NotificationItem item) throws PushClientException {
+        getSystemService(NotificationManager.class).cancel(Long.toString(item.id()), 0);
+        if (item.isReadOnce()) client.confirmTaken(item.id());
+        else client.outbox().markRead(item.id(), true);
+        client.sync();
     }
 
     private String text(NotificationItem item) {
@@ -121,15 +130,13 @@ public final class MessagesActivity extends Activity {
     }
 
     /** Shows the inbox, from any thread. */
-    void show(Inbox inbox, @Nullable Date date, @Nullable PushClientException why) {
+    void show(Inbox inbox, @Nullable Date date) {
         onScreen(() -> {
             LinearLayout page = new LinearLayout(this);
             page.setOrientation(LinearLayout.VERTICAL);
-            if (why != null || date != null) {
-                TextView age = new TextView(this);
-                age.setText(date == null ? getString(R.string.never) : getString(R.string.as_of) + " " + date);
-                page.addView(age);
-            }
+            TextView age = new TextView(this);
+            age.setText(date == null ? getString(R.string.never) : getString(R.string.as_of) + " " + date);
+            page.addView(age);
             Button signOut = new Button(this);
             signOut.setText(R.string.sign_out);
             signOut.setOnClickListener(view -> run(() -> {

@@ -28,9 +28,9 @@ final class Push {
     static void open(Context context) throws PushClientException {
         PushClient client = client(context);
         Inbox cached = client.cachedInbox();
-        Screen.show(cached, cached.syncedAt(), null);
+        Screen.show(cached, cached.syncedAt());
         Fetched<Inbox> inbox = client.sync();
-        Screen.show(inbox.value(), inbox.date(), inbox.failure());
+        Screen.show(inbox.value(), inbox.date());
         PushWorker.register(client);
     }
 }

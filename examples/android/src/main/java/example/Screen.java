@@ -15,8 +15,8 @@ final class Screen {
         activity = new WeakReference<>(opened);
     }
 
-    static void show(Inbox inbox, @Nullable Date date, @Nullable PushClientException why) {
+    static void show(Inbox inbox, @Nullable Date date) {
         MessagesActivity open = activity.get();
-        if (open != null) open.show(inbox, date, why);
+        if (open != null) open.show(inbox, date);
     }
 }
