@@ -335,7 +335,7 @@ class Encryption:
         to = members["to"] if isinstance(members["to"], str) else tuple(members["to"] or ())
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
-        app = members["app"] or "default"
+        app = "default" if members["app"] is None else members["app"]
         plain = self._plain(members["payload"])
         text = self._encrypt(plain, self._recipients(client, to, app, end), app)
         return Notification(**{**members, "payload": text, "app": app, "to": to})
@@ -384,6 +384,8 @@ class Encryption:
         if not _fits(payload, MAXIMUM_LEVELS):
             raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
         plain = encoded(payload)
+        if plain == b"null":
+            raise ValueError("payload: give a value of JSON other than null")
         if len(plain) > self._maximum_payload:
             raise ValueError(f"the payload has {len(plain)} bytes of JSON text; an end-to-end payload has at most {self._maximum_payload}")
         return plain

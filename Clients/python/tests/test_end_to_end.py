@@ -131,7 +131,7 @@ class Sending(unittest.TestCase):
         for level in range(62):
             deep = [deep] if level % 2 else {"a": deep}
         self.assertEqual(json.loads(device.open(encryption.encrypt(deep, recipients), sender)[0]), deep)
-        for payload, words in [("é" * 22_527, "has 45056 bytes of JSON text; .* at most 45055"), ([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
+        for payload, words in [("é" * 22_527, "has 45056 bytes of JSON text; .* at most 45055"), ([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), (None, "^payload: .* other than null"), ({"\udfff": 1}, "surrogates")]:
             with self.assertRaisesRegex(ValueError, words):
                 encryption.encrypt(payload, recipients)
             with self.assertRaisesRegex(ValueError, words):
@@ -189,6 +189,19 @@ class Sending(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, f"^{expected}"):
                     call()
         self.assertLessEqual(len(script.requests), 4)
+
+    def test_an_empty_name_of_an_app_is_not_the_default(self):
+        apps, device = [], Device()
+
+        class Asked(Client):
+            def device_keys(self, expression, app=None, deadline=None):
+                apps.append(app)
+                return [UserKeys("alice", "A" * 22, device.text)]
+
+        client, encryption = Asked(), encryption_of(e2e.SenderKey.generate())
+        for app in ("", None):
+            encryption.send(client, Notification("x", to="username:alice", app=app))
+        self.assertEqual((apps, [sent.app for sent in client.sent]), (["", "default"], ["", "default"]))
 
     def test_a_payload_is_for_the_recipients_at_the_time_of_the_call(self):
         device, to = Device(), ["username:alice"]
@@ -401,6 +414,8 @@ class Sending(unittest.TestCase):
             ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
             ("app must be of type str, not NoneType", lambda: encryption.prepare(Client(), "news", app=None)),
             ("app must be of type str, not NoneType", lambda: encryption.encrypt("x", [], app=None)),
+            ("app must be of type str, not int", lambda: encryption.send(Client(), Notification("x", to="news", app=0))),
+            ("app must be of type str, not bool", lambda: encryption.encrypted(Client(), Notification("x", to="news", app=False))),
             ("maximum_payload must be of type int, not float", lambda: e2e.Encryption(encryption.key, pins, changed=print, maximum_payload=1.5)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, device.text)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, [device.text, None])),

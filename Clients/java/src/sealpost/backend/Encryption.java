@@ -218,6 +218,7 @@ public final class Encryption {
 
     /** The JSON of a payload. Throws for a payload that no device could get. */
     private byte[] plain(Json payload) {
+        if (payload.kind() == Json.Kind.NULL) throw new IllegalArgumentException("payload: give a value of JSON other than null");
         if (!fits(payload, MAXIMUM_LEVELS)) {
             throw new IllegalArgumentException("the payload has more than " + MAXIMUM_LEVELS + " levels of nesting");
         }

@@ -223,7 +223,8 @@ final class EndToEndTests {
         Json half = Json.of("\ud800");
         Json large = Json.of("é".repeat(22_527));
         new Encryption(SENDER, new Pins(), changes -> {}, 45_056).encrypt(large, recipients, "default");
-        List<Json> unreadable = List.of(large, Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
+        Json none = Json.read("null".getBytes());
+        List<Json> unreadable = List.of(none, large, Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
         try (Script script = new Script()) {
             for (Json payload : unreadable) {
                 fails(IllegalArgumentException.class, () -> encryption.encrypt(payload, recipients, "default"));
