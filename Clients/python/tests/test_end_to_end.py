@@ -414,6 +414,7 @@ class Sending(unittest.TestCase):
             ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
             ("app must be of type str, not NoneType", lambda: encryption.prepare(Client(), "news", app=None)),
             ("app must be of type str, not NoneType", lambda: encryption.encrypt("x", [], app=None)),
+            ("notification must be of type Notification, not str", lambda: encryption.send(Client(), "text")),
             ("app must be of type str, not int", lambda: encryption.send(Client(), Notification("x", to="news", app=0))),
             ("app must be of type str, not bool", lambda: encryption.encrypted(Client(), Notification("x", to="news", app=False))),
             ("maximum_payload must be of type int, not float", lambda: e2e.Encryption(encryption.key, pins, changed=print, maximum_payload=1.5)),

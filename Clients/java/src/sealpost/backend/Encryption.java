@@ -208,7 +208,7 @@ public final class Encryption {
      * calls it {@code default}.
      */
     public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
-        return encrypt(plain(payload), recipients, app);
+        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"));
     }
 
     private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app) {
