@@ -348,22 +348,26 @@ class Encryption:
         recipients: List[DeviceRecipient] = []
         changes: List[KeyChange] = []
         lists = [(expression, client.device_keys(expression, app=app, deadline=_left(end))) for expression in expressions]
-        with self._lock:
-            try:
-                for expression, users in lists:
-                    # The server lists no users without devices, so only those that are named can
-                    # be reported.
-                    if not users and is_user(expression):
-                        changes.append(KeyChange(expression[len("username:"):], "skipped"))
-                    for user in users:
-                        found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
-                        recipients += found
-                        changes += own if found else [*own, KeyChange(user.name, "skipped")]
-                if changes:
-                    self._changed(list(changes))
-            except BaseException:
-                self.pins._undo(changes)
-                raise
+        # Another call holds the lock as long as its `changed` runs.
+        if not self._lock.acquire(timeout=min(_left(end), threading.TIMEOUT_MAX)):
+            raise Unreachable("`changed` of another call has not ended in time")
+        try:
+            for expression, users in lists:
+                # The server lists no users without devices, so only those that are named can be
+                # reported.
+                if not users and is_user(expression):
+                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
+                for user in users:
+                    found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                    recipients += found
+                    changes += own if found else [*own, KeyChange(user.name, "skipped")]
+            if changes:
+                self._changed(list(changes))
+        except BaseException:
+            self.pins._undo(changes)
+            raise
+        finally:
+            self._lock.release()
         if not recipients:
             raise NoTrustedDevice(changes)
         return recipients

@@ -156,9 +156,9 @@ class Sending(unittest.TestCase):
         with mock.patch.object(e2e.time, "monotonic", lambda: now):
             encryption.send(client, notification)
             encryption.send(client, notification, deadline=50)
-            encryption.encrypted(client, notification, deadline=30)
-            encryption.prepare(client, notification.to, deadline=25)
-            self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 30, 10, 25, 5])
+            encryption.encrypted(client, notification, deadline=45)
+            encryption.prepare(client, notification.to, deadline=41)
+            self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 45, 25, 41, 21])
             # The report ends after the deadline, so there is no post.
             with self.assertRaises(sealpost.Unreachable) as caught:
                 encryption.send(client, notification, key="k", deadline=40)
@@ -286,6 +286,28 @@ class Sending(unittest.TestCase):
         send()
         other.join()
         self.assertEqual(order, ["reported", "sent", "sent"])
+
+    def test_a_call_that_waits_for_the_report_of_another_ends_at_its_deadline(self):
+        client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)], bob=[UserKeys("bob", "A" * 22, Device().text)])
+        reports, errors = [], []
+
+        def waiting():
+            try:
+                encryption.send(client, Notification("x", to="username:bob"), deadline=0.05)
+            except sealpost.Unreachable as error:
+                errors.append(error)
+
+        def changed(changes):
+            other = threading.Thread(target=waiting)
+            if not reports:
+                other.start()
+                other.join(10)
+                self.assertFalse(other.is_alive())
+            reports.append(changes[0].user)
+
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=changed)
+        encryption.send(client, Notification("x", to="username:alice"))
+        self.assertEqual((reports, len(errors), len(client.sent)), (["alice"], 1, 1))
 
     def test_changes_whose_report_has_failed_are_reported_again(self):
         phone, tablet = Device(), Device(at=2000)

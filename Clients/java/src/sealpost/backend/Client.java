@@ -78,6 +78,11 @@ public final class Client {
         return new Client(this, () -> end);
     }
 
+    /** Throws if the time of a client {@link #forOneCall} is over. */
+    void checkEnd() {
+        if (System.nanoTime() - end() >= 0) throw new Unreachable("the deadline has passed", true, null);
+    }
+
     // Sending
 
     /** Sends a notification once: all attempts have the same idempotency key. */

@@ -178,6 +178,8 @@ public final class Encryption {
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
         synchronized (lock) {
+            // The report of another call may have taken all the time.
+            limited.checkEnd();
             try {
                 lists.forEach((expression, users) -> check(expression, users, recipients, changes));
                 if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));

@@ -336,6 +336,34 @@ final class EndToEndTests {
         }
     }
 
+    public static void aCallWhoseDeadlinePassesDuringTheReportOfAnotherReportsNothing() throws Exception {
+        List<String> reports = Collections.synchronizedList(new ArrayList<>());
+        List<Unreachable> errors = Collections.synchronizedList(new ArrayList<>());
+        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), keys("bob", device(ACCOUNT, 2000)), Script.Seen::sent)) {
+            Encryption[] encryption = new Encryption[1];
+            Client limited = script.builder().deadline(Duration.ofMillis(300)).build();
+            Thread other = new Thread(() -> {
+                try {
+                    encryption[0].send(limited, Notification.of("x").to(Notification.user("bob")));
+                } catch (Unreachable error) {
+                    errors.add(error);
+                }
+            });
+            encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
+                reports.add(changes.get(0).user);
+                if (other.getState() != Thread.State.NEW) return;
+                other.start();
+                while (script.requests.size() < 2 && other.isAlive()) Thread.onSpinWait();
+                long end = System.nanoTime() + 400_000_000;
+                while (System.nanoTime() < end) Thread.onSpinWait();
+            });
+            encryption[0].send(script.client(), Notification.of("x").to(Notification.user("alice")));
+            other.join();
+            equal(reports, List.of("alice"));
+            equal(errors.size(), 1);
+        }
+    }
+
     public static void usersWhoGetNothingAreReportedBeforeTheOthersGetIt() throws Exception {
         Script.Step nobody = request -> request.answer(200, "{\"Users\":[]}");
         List<Script.Step> steps = new ArrayList<>();
