@@ -19,8 +19,8 @@ static class Verify {
     // so store the ids.
     public static bool IsGenuine(string secrets, string id, string timestamp, string signatures, byte[] body, DateTimeOffset now) {
         var isSigned = false;
-        foreach (var line in secrets.Trim().Split('\n')) {
-            using (var code = new HMACSHA256(Key(line.Trim()))) {
+        foreach (var line in secrets.Split('\n').Select(line => line.Trim()).Where(line => line != "")) {
+            using (var code = new HMACSHA256(Key(line))) {
                 var digest = code.ComputeHash(Encoding.UTF8.GetBytes($"{id}.{timestamp}.").Concat(body).ToArray());
                 var expected = "v1," + Convert.ToBase64String(digest);
                 foreach (var signature in signatures.Split(' ')) isSigned |= IsEqual(signature, expected);

@@ -26,8 +26,11 @@ const tolerance = 5 * time.Minute
 // could replay a message, so store the ids.
 func Verify(secrets, id, timestamp, signatures string, body []byte, now time.Time) error {
 	isSigned := false
-	for _, line := range strings.Split(strings.TrimSpace(secrets), "\n") {
-		key, err := key(strings.TrimSpace(line))
+	for _, line := range strings.Split(secrets, "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		key, err := key(line)
 		if err != nil {
 			return err
 		}

@@ -155,7 +155,8 @@ order of the request: the answer and the status of a single post. A refused noti
 as one request of the caller's quota; notifications beyond it have the outcome 429 `rate-limited`. The body has at most 4 MiB,
 unless the server is configured otherwise, and 256 KiB for the role `device`.
 
-An error of the whole request, such as invalid JSON or too many elements, is one problem, and nothing is sent. With an
+An error of the whole request, such as invalid JSON or too many elements, is one problem, and nothing is sent. The
+parameters `app`, `pns` and `to_tag` of a single post are refused as `unknown-parameter`. With an
 `Idempotency-Key`, a repeated request sends nothing twice: stored notifications have the same outcome as before, and the server
 now stores the others.
 

@@ -106,6 +106,20 @@ import Testing
         #expect(try await fixture.send(.get, Paths.notifications, user: "paul").text.contains(#""Notifications":[]"#))
     }
 
+    @Test(arguments: ["to_tag=bob", "pns=apns", "app=default"])
+    func parametersOfASinglePostAreRefused(query: String) async throws {
+        let fixture = try await ServerFixture()
+        let response = try await fixture.send(
+            .post,
+            "\(Paths.notificationBatch)?x=y&\(query)",
+            user: "paul",
+            body: Self.payloads(1)
+        )
+        let name = query.prefix { $0 != "=" }
+        try response.expectProblem(.unknownParameter, "\"\(name)\" works only with a string as the body")
+        #expect(try await fixture.send(.get, Paths.notifications, user: "paul").text.contains(#""Notifications":[]"#))
+    }
+
     @Test func fiveHundredNotificationsKeepTheirOrder() async throws {
         let fixture = try await ServerFixture()
         let outcomes = try self.outcomes(try await self.send(fixture, Self.payloads(500)))

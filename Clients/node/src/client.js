@@ -21,7 +21,11 @@ const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications'
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The path of a user. Throws for a name that no user can have. */
-const userPath = (name, part = '') => `/api/users/${escape(nameIn(expressionOf(name)))}${part}`;
+function userPath(name, part = '') {
+  const path = `/api/users/${escape(nameIn(expressionOf(name)))}`;
+  if (/\/\.{1,2}$/.test(path)) throw new TypeError(`'${name}' cannot be a part of a path: \`fetch\` would remove it`);
+  return path + part;
+}
 
 /**
  * The path of a notification. JavaScript would round a number beyond 2^53, to the id of another
@@ -41,7 +45,9 @@ export class Client {
   #deadline;
   #retryDelay;
 
-  constructor({deadline = 60_000, retryDelay = 250, ...options}) {
+  constructor(settings) {
+    mustBe('an object', {options: settings});
+    const {deadline = 60_000, retryDelay = 250, ...options} = settings;
     checkLimits({deadline});
     checkNumbers({retryDelay});
     this.#exchange = new Exchange(options);
@@ -81,6 +87,7 @@ export class Client {
    */
   async sendMany(notifications, options) {
     const {key = randomUUID(), deadline = this.#deadline, ...others} = optionsOf(options);
+    if (typeof notifications?.[Symbol.iterator] !== 'function') throw new TypeError('notifications: the value is not iterable');
     checkedKey(key);
     checkLimits({deadline});
     const outcomes = [], end = performance.now() + deadline;
@@ -208,6 +215,7 @@ export class Client {
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   async deviceKeys(expression, options) {
     const {app, ...others} = optionsOf(options);
+    mustBe('a text', {expression});
     if (app !== undefined) mustBe('a text', {app});
     const answer = await this.#ask('GET', '/api/keys', {query: {to: expression, app}}, others), users = answer.json?.Users;
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)

@@ -71,7 +71,7 @@ const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 /** The JSON of a payload. Throws for a payload that no device could get. */
 function plainOf(payload, maximum) {
   const plain = jsonOf(payload);
-  if (plain === undefined) throw new TypeError('the payload is no value of JSON');
+  if (plain === undefined || plain === 'null') throw new TypeError('payload: give a value of JSON other than null');
   if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
   const length = Buffer.byteLength(plain);
   if (length > maximum) throw new RangeError(`the payload has ${length} bytes of JSON text; an end-to-end payload has at most ${maximum}`);

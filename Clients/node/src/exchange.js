@@ -29,6 +29,7 @@ export class Exchange {
     checkNumbers({signatureTolerance, answerLimit});
     mustBe('a boolean', {isInsecureAllowed});
     if (account !== null && !isVisible(account)) throw new TypeError("account: give the account's identifier, or leave it out");
+    if (!URL.canParse(server)) throw new TypeError("server: give the server's URL, such as https://push.example.com");
     const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
     if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
     if (base.username || base.password || base.search || base.hash) {

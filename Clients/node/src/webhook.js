@@ -11,7 +11,11 @@ import {checkNumbers, isObject, optionsOf, read, refuse} from './wire.js';
  * whose bytes are the key.
  */
 function keysOf(secrets) {
-  const lines = [secrets].flat().flatMap(text => text.split(/\r?\n/)).map(line => line.trim()).filter(line => line !== '');
+  const texts = [secrets].flat();
+  if (!texts.every(text => typeof text === 'string')) throw new TypeError('secrets: give the text of secretFile, or a list of its lines');
+  const lines = texts.flatMap(text => text.split(/\r?\n/)).map(line => line.trim()).filter(line => line !== '');
+  // Node ignores characters that are not base64: with another key, each message would be refused.
+  if (!lines.every(line => /^(?!whsec_)|^whsec_([-\w+/]{4})*([-\w+/]{2,3})?=*$/.test(line))) throw new TypeError('secrets: the text after whsec_ is not base64');
   const keys = lines.map(line => line.startsWith('whsec_') ? Buffer.from(line.slice(6), 'base64') : Buffer.from(line));
   if (keys.length === 0 || keys.some(key => key.length < 24)) throw new TypeError('secrets: give the lines of secretFile, of at least 24 bytes each');
   return keys;

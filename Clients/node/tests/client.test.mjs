@@ -420,7 +420,8 @@ test('values of another kind are refused before a request', async () => {
     [/^isInsecureAllowed: false is not a boolean/, () => new Client({...options, server: 'http://sealpost:8080', isInsecureAllowed: 'false'})],
     [/^token: /, () => new Client({...options, token: ''})], [/^token: /, () => new Client({...options, token: undefined})],
     [/^account: /, () => new Client({...options, account: ''})], [/^timeout: /, () => new Client({...options, timeout: 0})],
-    [/^deadline: /, () => new Client({...options, deadline: 0})],
+    [/^deadline: /, () => new Client({...options, deadline: 0})], [/^server: give/, () => new Client({})],
+    ...[undefined, null, 'https://x'].map(wrong => [/^options: .* is not an object/, () => new Client(wrong)]),
     [/^trustsFirstContact: no is not a boolean/, () => new Pins({}, {trustsFirstContact: 'no'})], [/^options: false is not an object/, () => new Pins({}, false)],
     [/^key: /, () => new Encryption(key.text, pins, {changed})], [/^pins: /, () => new Encryption(key, {}, {changed})],
     ...[0, -1, 1.5, NaN, '9', null].map(maximumPayload => [/^maximumPayload: give a whole number/, () => new Encryption(key, pins, {changed, maximumPayload})]),
@@ -440,13 +441,18 @@ test('values of another kind are refused before a request', async () => {
       [/^to: give tag expressions/, () => client.send({to, payload: 'x'})], [/^to: /, () => client.sendMany([{payload: 'x'}, {to, payload: 'x'}])],
     ]),
     [/^dose: NaN is no value of JSON/, () => client.send(notification)], [/^dose: NaN/, () => client.sendMany([notification])],
-    [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})], [/not iterable/, () => client.sendMany({payload: 'x'})],
+    [/^dose: NaN/, () => client.call('POST', '/api/notifications', {body: notification})],
+    ...[{payload: 'x'}, 5, undefined, null].map(wrong => [/^notifications: the value is not iterable/, () => client.sendMany(wrong)]),
+    ...[5, undefined, null, true].map(wrong => [/^expression: .* is not a text/, () => client.deviceKeys(wrong)]),
     [/^dose: NaN/, async () => encryption.encrypt(notification.payload, [{user: 'alice', key: new DeviceKey(deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1))}])],
     ...[undefined, null, []].map(to => [/^to: name the/, () => encryption.prepare(client, to)]), [/^to: name the/, () => encryption.send(client, {payload: 'x'})],
     [/^to: 7 is not a list of texts/, () => client.send({to: 7, payload: 'x'})], [/^app: leave it out/, () => encryption.send(client, {to: 'username:a', payload: 'x', app: null})],
     [/^app: null is not a text/, () => encryption.prepare(client, 'username:a', {app: null})], [/^app: null is not/, async () => encryption.encrypt('x', [{user: 'a', key: {id: 'a'}}], {app: null})],
     ...['tags', 'setTags', 'addUser', 'setDisabled', 'deleteUser'].map(name => [/'\.\.\/x' is not the name of a user/, () => client[name]('../x', {setTags: [], setDisabled: true}[name])]),
     [/is not the name of a user/, () => client.devices('a || b').next()],
+    ...['tags', 'setTags', 'setDisabled', 'deleteUser'].flatMap(name => ['.', '..'].map(user => [
+      /^'\.\.?' cannot be a part of a path/, () => client[name](user, {setTags: [], setDisabled: true}[name]),
+    ])),
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
 });
 

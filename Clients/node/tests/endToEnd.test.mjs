@@ -63,7 +63,8 @@ test('other payloads are refused with their reason', () => {
 test('the same keys make the same payloads as in Python', () => {
   const pem = privateKey(Buffer.from(vectors.sender.private, 'base64url')).export({format: 'pem', type: 'pkcs8'});
   const encryption = encryptionOf(SenderKey.read(pem));
-  for (const vector of vectors.payloads) {
+  // Devices open the payload null, and no library sends it.
+  for (const vector of vectors.payloads.filter(({plain}) => plain !== 'null')) {
     const recipients = Object.values(vectors.devices).filter(({id}) => vector.devices.includes(id)).map(device => ({user: 'x', key: new DeviceKey(device.key)}));
     const made = encryption.encrypt(JSON.parse(vector.plain), recipients, {
       message: Buffer.from(vector.message, 'base64url'), now: vectors.now, contentKey: Buffer.from(vector.contentKey, 'base64url'),
@@ -116,6 +117,7 @@ test('payloads that no device could read are refused before a request', async ()
   const levels = {name: 'RangeError', message: /more than 62 levels/}, half = {name: 'TypeError', message: /half a surrogate pair/};
   for (const [payload, error] of [
     ['é'.repeat(22_527), {name: 'RangeError', message: /has 45056 bytes of JSON text; .* at most 45055/}],
+    ...[null, undefined, {toJSON: () => null}].map(payload => [payload, {name: 'TypeError', message: /^payload: .* other than null/}]),
     [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
   ]) {
     assert.throws(() => encryption.encrypt(payload, recipients), error);

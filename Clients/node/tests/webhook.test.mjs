@@ -59,6 +59,16 @@ test('either of two secrets verifies while one is changed', () => {
   for (const wrong of ['', '\n', 'short', 'whsec_AAAA', []]) assert.throws(() => new Webhook(wrong), TypeError);
 });
 
+test('a secret with a wrong character is refused, and is not printed', () => {
+  const key = KEYS[0].subarray(2).toString('base64');
+  for (const text of [`*${key}`, `${key}*`, `${key.slice(0, 8)}*${key.slice(8)}`, `${key.slice(0, 8)} ${key.slice(8)}`, `${key.slice(0, 8)}=${key.slice(8)}`, `${key}A`, 'é'.repeat(32)]) {
+    assert.throws(() => new Webhook([next, `whsec_${text}`]), {name: 'TypeError', message: 'secrets: the text after whsec_ is not base64'}, text);
+  }
+  for (const wrong of [undefined, null, 5, KEYS[0], [present, null]]) assert.throws(() => new Webhook(wrong), {name: 'TypeError', message: /^secrets: give the text of secretFile, or/});
+  const mixed = Buffer.from(`-_+/${key}`, 'base64');
+  assert.equal(new Webhook(`whsec_-_+/${key}===`).verify(headersOf('m', NOW, BODY, mixed), BODY, NOW).secureId, '4711');
+});
+
 /** A receiver over TLS, and a function that posts to it. */
 async function receiver(t, secrets, handle) {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-hook-'));

@@ -67,6 +67,8 @@ class Verifier:
         keys = text_list("signing_keys", keys)
         if not keys:
             raise ValueError("signing_keys: there is no key to verify answers with")
+        if not all(re.fullmatch("[-A-Za-z0-9_]{43}", key) for key in keys):
+            raise ValueError("signing_keys: a signing key is 32 bytes in base64url without padding")
         # The import is here because only clients with pinned keys need the package.
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

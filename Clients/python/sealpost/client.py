@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import collections.abc
 import itertools
 import random
 import re
@@ -55,6 +56,7 @@ class Client:
     ):
         if (token is None) == (user is None):
             raise ValueError("a client needs either a token or a user")
+        must_be(str, server=server)
         must_be(bool, is_insecure_allowed=is_insecure_allowed)
         for name, value in (("token", None if callable(token) else token), ("account", account)):
             if value is not None:
@@ -92,7 +94,7 @@ class Client:
         equal notification: with another notification the call raises `Refused` with the code
         `idempotency-key-reused`.
         """
-        key, body = idempotency_key(key), notification.body()
+        key, body = idempotency_key(key), _body(notification)
         return self._call("POST", "/api/notifications", lambda value: read(Sent, value), body, key=key, deadline=deadline)
 
     def send_many(
@@ -104,9 +106,10 @@ class Client:
         deadline is for all requests together. If the call raises an error, or an outcome `is_transient`,
         repeat it with the same notifications and the same `key`.
         """
+        must_be(collections.abc.Iterable, notifications=notifications)
         key, end = idempotency_key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []
-        for number, pieces in enumerate(_batches([notification.body() for notification in notifications])):
+        for number, pieces in enumerate(_batches([_body(notification) for notification in notifications])):
             body = b'{"Notifications":[' + b",".join(pieces) + b"]}"
             try:
                 outcomes += self._call(
@@ -205,6 +208,7 @@ class Client:
 
         `sealpost.end_to_end` checks and uses the keys.
         """
+        must_be(str, expression=expression)
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
         if is_user(expression) and any(f"username:{item.name}".lower() != expression.lower() for item in found):
@@ -379,6 +383,11 @@ def _status(value: Any) -> Status:
     return Status(value["Version"], list(value["Troubles"]), lanes)
 
 
+def _body(notification: Notification) -> bytes:
+    must_be(Notification, notification=notification)
+    return notification.body()
+
+
 def _path(id: int) -> str:
     must_be(int, id=id)
     return f"/api/notifications/{id}"
@@ -386,4 +395,6 @@ def _path(id: int) -> str:
 
 def _user_path(name: str) -> str:
     user(name)  # Checks the name.
+    if name in (".", ".."):
+        raise ValueError(f"{name!r} cannot be a part of a path: proxies and libraries would remove it")
     return f"/api/users/{quote(name, safe='')}"

@@ -335,7 +335,7 @@ class Encryption:
         to = members["to"] if isinstance(members["to"], str) else tuple(members["to"] or ())
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
-        app = members["app"] or "default"
+        app = "default" if members["app"] is None else members["app"]
         plain = self._plain(members["payload"])
         text = self._encrypt(plain, self._recipients(client, to, app, end), app)
         return Notification(**{**members, "payload": text, "app": app, "to": to})
@@ -348,22 +348,26 @@ class Encryption:
         recipients: List[DeviceRecipient] = []
         changes: List[KeyChange] = []
         lists = [(expression, client.device_keys(expression, app=app, deadline=_left(end))) for expression in expressions]
-        with self._lock:
-            try:
-                for expression, users in lists:
-                    # The server lists no users without devices, so only those that are named can
-                    # be reported.
-                    if not users and is_user(expression):
-                        changes.append(KeyChange(expression[len("username:"):], "skipped"))
-                    for user in users:
-                        found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
-                        recipients += found
-                        changes += own if found else [*own, KeyChange(user.name, "skipped")]
-                if changes:
-                    self._changed(list(changes))
-            except BaseException:
-                self.pins._undo(changes)
-                raise
+        # Another call holds the lock as long as its `changed` runs.
+        if not self._lock.acquire(timeout=min(_left(end), threading.TIMEOUT_MAX)):
+            raise Unreachable("`changed` of another call has not ended in time")
+        try:
+            for expression, users in lists:
+                # The server lists no users without devices, so only those that are named can be
+                # reported.
+                if not users and is_user(expression):
+                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
+                for user in users:
+                    found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                    recipients += found
+                    changes += own if found else [*own, KeyChange(user.name, "skipped")]
+            if changes:
+                self._changed(list(changes))
+        except BaseException:
+            self.pins._undo(changes)
+            raise
+        finally:
+            self._lock.release()
         if not recipients:
             raise NoTrustedDevice(changes)
         return recipients
@@ -384,6 +388,8 @@ class Encryption:
         if not _fits(payload, MAXIMUM_LEVELS):
             raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
         plain = encoded(payload)
+        if plain == b"null":
+            raise ValueError("payload: give a value of JSON other than null")
         if len(plain) > self._maximum_payload:
             raise ValueError(f"the payload has {len(plain)} bytes of JSON text; an end-to-end payload has at most {self._maximum_payload}")
         return plain

@@ -71,6 +71,7 @@ class Notification:
 
 def members_of(notification: Notification) -> Dict[str, Any]:
     """Its members. A member that a subclass has added, such as `Payload`, could replace another in the JSON."""
+    must_be(Notification, notification=notification)
     return {field.name: getattr(notification, field.name) for field in dataclasses.fields(Notification)}
 
 

@@ -10,7 +10,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Union
 
 from .errors import decoded
-from .values import Event, finite, read_all
+from .values import Event, finite, must_be, read_all
 
 
 class InvalidMessage(Exception):
@@ -72,9 +72,10 @@ class Webhook:
     maximum_body = 1 << 20
 
     def __init__(self, secrets: str, tolerance: int = 300):
+        must_be(str, secrets=secrets)
         self._keys = [_key(line.strip()) for line in secrets.splitlines() if line.strip()]
         if not self._keys:
-            raise ValueError("the secret is empty")
+            raise ValueError("secrets: there is no secret")
         self._tolerance = finite("tolerance", tolerance)
 
     def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Message:
@@ -101,10 +102,15 @@ class Webhook:
 
 
 def _key(secret: str) -> bytes:
-    # Accepts both alphabets of base64, with or without padding, as the server does.
-    key = base64.b64decode(secret[6:] + "==", "-_" if "-" in secret or "_" in secret[6:] else None) if secret.startswith("whsec_") else secret.encode()
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        # Accepts both alphabets of base64, with or without padding, as the server does.
+        text = secret[6:].rstrip("=").replace("-", "+").replace("_", "/")
+        if not re.fullmatch("[A-Za-z0-9+/]*", text) or len(text) % 4 == 1:
+            raise ValueError("secrets: the text after whsec_ is not base64")
+        key = base64.b64decode(text + "==")
     if len(key) < 24:
-        raise ValueError("a secret is whsec_ and base64, or a text, of at least 24 bytes")
+        raise ValueError("secrets: each line is whsec_ and base64, or a text, of at least 24 bytes")
     return key
 
 

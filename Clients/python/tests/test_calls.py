@@ -332,6 +332,12 @@ class NotificationTests(unittest.TestCase):
             ("user must be a list of str", lambda: Client("https://x", user=("paul", None))),
             ("user must be a name and a password", lambda: Client("https://x", user=())),
             ("account must have visible ASCII", lambda: Client("https://x", "t", account="")),
+            ("server must be of type str, not int", lambda: Client(5, "t")),
+            ("notification must be of type Notification, not str", lambda: client.send("text")),
+            ("notification must be of type Notification, not str", lambda: client.send_many("text")),
+            ("notifications must be of type Iterable, not NoneType", lambda: client.send_many(None)),
+            ("expression must be of type str, not NoneType", lambda: client.device_keys(None)),
+            ("signing_keys: a signing key is 32 bytes", lambda: Client("https://x", "t", signing_keys=["x"])),
             ("timeout must be above 0", lambda: Client("https://x", "t", timeout=0)),
             ("deadline must be above 0", lambda: Client("https://x", "t", deadline=0.0)),
             ("deadline must be above 0", lambda: client.send(Notification("x"), deadline=0)),
@@ -363,6 +369,13 @@ class NotificationTests(unittest.TestCase):
         for name in ("", "a || news", "a)", "!a", "a:b", "é", "a" * 101, "a\n"):
             with self.subTest(name=name), self.assertRaises(ValueError):
                 user(name)
+
+    def test_a_name_that_a_path_cannot_have_is_refused_before_a_request(self):
+        client = Client("http://127.0.0.1:1", "t", deadline=0.1)
+        for name in (".", "..", ""):
+            for call in (client.tags, lambda name: client.set_tags(name, []), lambda name: client.set_disabled(name, True), client.delete_user):
+                with self.subTest(name=name), self.assertRaisesRegex(ValueError, f"^'{name}' (cannot be a part of a path|is not the name)"):
+                    call(name)
 
     def test_an_address_must_be_a_server(self):
         for server in ("push.example.com", "ftp://x", "https://", "https://u:p@x", "https://x/?a", "https://x:port"):

@@ -131,7 +131,7 @@ class Sending(unittest.TestCase):
         for level in range(62):
             deep = [deep] if level % 2 else {"a": deep}
         self.assertEqual(json.loads(device.open(encryption.encrypt(deep, recipients), sender)[0]), deep)
-        for payload, words in [("é" * 22_527, "has 45056 bytes of JSON text; .* at most 45055"), ([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), ({"\udfff": 1}, "surrogates")]:
+        for payload, words in [("é" * 22_527, "has 45056 bytes of JSON text; .* at most 45055"), ([deep], "more than 62 levels"), ({"a": (deep,)}, "more than 62 levels"), (["\ud800"], "surrogates"), (None, "^payload: .* other than null"), ({"\udfff": 1}, "surrogates")]:
             with self.assertRaisesRegex(ValueError, words):
                 encryption.encrypt(payload, recipients)
             with self.assertRaisesRegex(ValueError, words):
@@ -156,9 +156,9 @@ class Sending(unittest.TestCase):
         with mock.patch.object(e2e.time, "monotonic", lambda: now):
             encryption.send(client, notification)
             encryption.send(client, notification, deadline=50)
-            encryption.encrypted(client, notification, deadline=30)
-            encryption.prepare(client, notification.to, deadline=25)
-            self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 30, 10, 25, 5])
+            encryption.encrypted(client, notification, deadline=45)
+            encryption.prepare(client, notification.to, deadline=41)
+            self.assertEqual(deadlines, [60, 40, 20, 50, 30, 10, 45, 25, 41, 21])
             # The report ends after the deadline, so there is no post.
             with self.assertRaises(sealpost.Unreachable) as caught:
                 encryption.send(client, notification, key="k", deadline=40)
@@ -189,6 +189,19 @@ class Sending(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, f"^{expected}"):
                     call()
         self.assertLessEqual(len(script.requests), 4)
+
+    def test_an_empty_name_of_an_app_is_not_the_default(self):
+        apps, device = [], Device()
+
+        class Asked(Client):
+            def device_keys(self, expression, app=None, deadline=None):
+                apps.append(app)
+                return [UserKeys("alice", "A" * 22, device.text)]
+
+        client, encryption = Asked(), encryption_of(e2e.SenderKey.generate())
+        for app in ("", None):
+            encryption.send(client, Notification("x", to="username:alice", app=app))
+        self.assertEqual((apps, [sent.app for sent in client.sent]), (["", "default"], ["", "default"]))
 
     def test_a_payload_is_for_the_recipients_at_the_time_of_the_call(self):
         device, to = Device(), ["username:alice"]
@@ -273,6 +286,28 @@ class Sending(unittest.TestCase):
         send()
         other.join()
         self.assertEqual(order, ["reported", "sent", "sent"])
+
+    def test_a_call_that_waits_for_the_report_of_another_ends_at_its_deadline(self):
+        client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)], bob=[UserKeys("bob", "A" * 22, Device().text)])
+        reports, errors = [], []
+
+        def waiting():
+            try:
+                encryption.send(client, Notification("x", to="username:bob"), deadline=0.05)
+            except sealpost.Unreachable as error:
+                errors.append(error)
+
+        def changed(changes):
+            other = threading.Thread(target=waiting)
+            if not reports:
+                other.start()
+                other.join(10)
+                self.assertFalse(other.is_alive())
+            reports.append(changes[0].user)
+
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=changed)
+        encryption.send(client, Notification("x", to="username:alice"))
+        self.assertEqual((reports, len(errors), len(client.sent)), (["alice"], 1, 1))
 
     def test_changes_whose_report_has_failed_are_reported_again(self):
         phone, tablet = Device(), Device(at=2000)
@@ -401,6 +436,9 @@ class Sending(unittest.TestCase):
             ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
             ("app must be of type str, not NoneType", lambda: encryption.prepare(Client(), "news", app=None)),
             ("app must be of type str, not NoneType", lambda: encryption.encrypt("x", [], app=None)),
+            ("notification must be of type Notification, not str", lambda: encryption.send(Client(), "text")),
+            ("app must be of type str, not int", lambda: encryption.send(Client(), Notification("x", to="news", app=0))),
+            ("app must be of type str, not bool", lambda: encryption.encrypted(Client(), Notification("x", to="news", app=False))),
             ("maximum_payload must be of type int, not float", lambda: e2e.Encryption(encryption.key, pins, changed=print, maximum_payload=1.5)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, device.text)),
             ("texts must be a list of str", lambda: pins.check("alice", "A" * 22, [device.text, None])),

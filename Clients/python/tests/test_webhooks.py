@@ -88,6 +88,17 @@ class WebhookTests(unittest.TestCase):
             with self.subTest(secret=secret), self.assertRaises(ValueError):
                 Webhook(secret)
 
+    def test_a_secret_with_a_wrong_character_is_refused_without_printing_it(self):
+        key = OLD[6:]
+        for text in ("*" + key, key[:8] + "*" + key[8:], key[:8] + " " + key[8:], key[:8] + "=" + key[8:], key + "A", key + "=A", "é" * 32):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, "^secrets: the text after whsec_ is not base64$"):
+                Webhook(f"{NEW}\nwhsec_{text}")
+        for secrets in (None, OLD.encode(), [OLD]):
+            with self.subTest(secrets=secrets), self.assertRaisesRegex(TypeError, "^secrets must be of type str, not [a-zA-Z]+$"):
+                Webhook(secrets)
+        mixed = "whsec_-_+/" + key
+        Webhook(mixed + "===").verify(signed("whsec_+/+/" + key), PUSH, NOW)
+
 
 if __name__ == "__main__":
     unittest.main()

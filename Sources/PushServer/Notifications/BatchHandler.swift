@@ -53,6 +53,7 @@ struct BatchHandler: Handler {
 
     private func postBatch(_ context: RequestContext) async throws -> Response {
         let user = try context.user
+        try PostHandler.refuse(PostHandler.parameters, in: Query(context.request.head.query))
         // For users who may send only to themselves, a batch has the same size limit as other
         // bodies: only backends need larger batches.
         guard user.role.includes(.publisher) else {

@@ -7,6 +7,8 @@ internal import SocketHTTP
 
 /// Accepts notifications to send, in the short forms of Microsoft's tutorial and in the full form.
 struct PostHandler: Handler {
+    static let parameters = ["app", "pns", "to_tag"]
+
     let poster: NotificationPoster
     let idempotency: IdempotencyGuard
     let settings: ServerSettings
@@ -17,7 +19,7 @@ struct PostHandler: Handler {
                 .post,
                 Paths.notifications,
                 .atLeast(.device, .send),
-                query: ["app", "pns", "to_tag"],
+                query: Self.parameters,
                 body: RouteBody(NotificationOrder.members)
             ) { try await self.postNotification($0) }
         ]
@@ -71,7 +73,7 @@ struct PostHandler: Handler {
         let platforms = platform.map { [$0] } ?? self.settings.platforms(of: app)
         let recipient = try query["to_tag"].map(self.username) ?? caller
         if bytes.isEmpty {
-            try self.refuse(["pns", "to_tag"], in: query)
+            try Self.refuse(["pns", "to_tag"], in: query)
             let payload = self.settings.emptyPayload
             let order = NotificationOrder(
                 payload: payload,
@@ -94,7 +96,7 @@ struct PostHandler: Handler {
             )
             return (order, false)
         case .object:
-            try self.refuse(["app", "pns", "to_tag"], in: query)
+            try Self.refuse(Self.parameters, in: query)
             return (
                 try NotificationOrder(JSONBody(json), caller: user, settings: self.settings, now: context.now), true
             )
@@ -106,7 +108,7 @@ struct PostHandler: Handler {
     /// Throws an `unknown-parameter` problem if the query has one of these parameters, which have
     /// no meaning with this form of the body: the notification would go to others than the query
     /// names.
-    private func refuse(_ names: [String], in query: Query) throws(Problem) {
+    static func refuse(_ names: [String], in query: Query) throws(Problem) {
         guard let name = query.names.first(where: names.contains) else { return }
         throw Problem(
             .unknownParameter,

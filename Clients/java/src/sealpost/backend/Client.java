@@ -78,6 +78,11 @@ public final class Client {
         return new Client(this, () -> end);
     }
 
+    /** Throws if the time of a client {@link #forOneCall} is over. */
+    void checkEnd() {
+        if (System.nanoTime() - end() >= 0) throw new Unreachable("the deadline has passed", true, null);
+    }
+
     // Sending
 
     /** Sends a notification once: all attempts have the same idempotency key. */
@@ -257,6 +262,9 @@ public final class Client {
 
     private static String userPath(String name) {
         Notification.user(name); // Checks the name.
+        if (name.equals(".") || name.equals("..")) {
+            throw new IllegalArgumentException("'" + name + "' cannot be a part of a path: proxies and libraries would remove it");
+        }
         return "/api/users/" + escaped(name);
     }
 
@@ -268,7 +276,7 @@ public final class Client {
      */
     public List<UserKeys> deviceKeys(String expression, String app) {
         String name = Notification.nameIn(expression);
-        return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(app), json -> {
+        return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(Objects.requireNonNull(app, "app")), json -> {
             List<UserKeys> users = new Members(json).list("Users", UserKeys::new);
             // The server must return nobody's keys but the named user's.
             boolean isOther = name != null && users.stream().anyMatch(user -> !Pins.lower(user.name).equals(Pins.lower(name)));

@@ -178,6 +178,8 @@ public final class Encryption {
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
         synchronized (lock) {
+            // The report of another call may have taken all the time.
+            limited.checkEnd();
             try {
                 lists.forEach((expression, users) -> check(expression, users, recipients, changes));
                 if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
@@ -208,7 +210,7 @@ public final class Encryption {
      * calls it {@code default}.
      */
     public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
-        return encrypt(plain(payload), recipients, app);
+        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"));
     }
 
     private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app) {
@@ -218,6 +220,7 @@ public final class Encryption {
 
     /** The JSON of a payload. Throws for a payload that no device could get. */
     private byte[] plain(Json payload) {
+        if (payload.kind() == Json.Kind.NULL) throw new IllegalArgumentException("payload: give a value of JSON other than null");
         if (!fits(payload, MAXIMUM_LEVELS)) {
             throw new IllegalArgumentException("the payload has more than " + MAXIMUM_LEVELS + " levels of nesting");
         }

@@ -47,7 +47,7 @@ public final class Notification {
 
     /** The name in the tag expression of one user; null for other expressions. */
     static @Nullable String nameIn(String expression) {
-        String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
+        String name = Objects.requireNonNull(expression, "expression").startsWith("username:") ? expression.substring("username:".length()) : "";
         return isName(name) ? name : null;
     }
 

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import sealpost.backend.KeyChange.Kind;
@@ -80,7 +81,7 @@ public final class Pins {
     public Pins(String values, boolean trustsFirstContact) {
         this(trustsFirstContact);
         try {
-            members(Json.read(values.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
+            members(Json.read(Objects.requireNonNull(values, "values").getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
                 Account account = new Account(new Members(value).text("account"));
                 members(new Members(value).value("keys")).forEach((id, pin) -> {
                     byte[] signing = DeviceKey.point(new Members(pin).text("signing"));
@@ -122,6 +123,7 @@ public final class Pins {
 
     /** Accepts a device after somebody has compared its fingerprint. */
     public synchronized void trust(String user, DeviceKey key) {
+        Objects.requireNonNull(key, "key");
         Account account = users.computeIfAbsent(lower(user), name -> new Account(key.account()));
         if (!account.id.equals(key.account())) {
             throw new IllegalArgumentException("the key is of another account than " + user + "'s; forget the user first");
@@ -265,6 +267,6 @@ public final class Pins {
      * The name by which a user is pinned. {@code equalsIgnoreCase} would take more names for equal.
      */
     static String lower(String user) {
-        return user.toLowerCase(Locale.ROOT);
+        return Objects.requireNonNull(user, "user").toLowerCase(Locale.ROOT);
     }
 }

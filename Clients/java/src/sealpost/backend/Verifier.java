@@ -12,6 +12,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Verifies signed answers (RFC 9421, Ed25519), in exactly the form that the server writes. */
@@ -38,8 +39,10 @@ final class Verifier {
     }
 
     private static PublicKey publicKey(String key) {
+        if (!Objects.requireNonNull(key, "signingKeys").matches("[-A-Za-z0-9_]{43}")) {
+            throw new IllegalArgumentException("signingKeys: a signing key is 32 bytes in base64url without padding");
+        }
         byte[] raw = Base64.getUrlDecoder().decode(key);
-        if (raw.length != 32) throw new IllegalArgumentException("a signing key is 32 bytes in base64url");
         byte[] encoded = Arrays.copyOf(X509, X509.length + raw.length);
         System.arraycopy(raw, 0, encoded, X509.length, raw.length);
         try {

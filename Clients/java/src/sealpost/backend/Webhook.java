@@ -6,6 +6,7 @@ import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -31,8 +32,8 @@ public final class Webhook {
      * while one secret replaces another.
      */
     public Webhook(String secrets) {
-        secrets.lines().map(String::trim).filter(line -> !line.isEmpty()).forEach(line -> keys.add(key(line)));
-        if (keys.isEmpty()) throw new IllegalArgumentException("the secret is empty");
+        Objects.requireNonNull(secrets, "secrets").lines().map(String::trim).filter(line -> !line.isEmpty()).forEach(line -> keys.add(key(line)));
+        if (keys.isEmpty()) throw new IllegalArgumentException("secrets: there is no secret");
     }
 
     /**
@@ -86,15 +87,20 @@ public final class Webhook {
         }
     }
 
-    /** Accepts both alphabets of base64, with or without padding, as the server does. */
     private static byte[] key(String secret) {
-        String text = secret.startsWith("whsec_") ? secret.substring("whsec_".length()) : null;
-        boolean isUrl = text != null && (text.contains("-") || text.contains("_"));
-        byte[] key = text == null
-                ? secret.getBytes(StandardCharsets.UTF_8)
-                : (isUrl ? Base64.getUrlDecoder() : Base64.getDecoder()).decode(text);
+        byte[] key = secret.getBytes(StandardCharsets.UTF_8);
+        if (secret.startsWith("whsec_")) {
+            // Accepts both alphabets of base64, with or without padding, as the server does.
+            String text = secret.substring("whsec_".length()).replace('+', '-').replace('/', '_').replaceAll("=+$", "");
+            try {
+                key = Base64.getUrlDecoder().decode(text);
+            } catch (IllegalArgumentException error) {
+                // The decoder's message prints a character of the secret.
+                throw new IllegalArgumentException("secrets: the text after whsec_ is not base64");
+            }
+        }
         if (key.length < 24) {
-            throw new IllegalArgumentException("a secret is whsec_ and base64, or a text, of at least 24 bytes");
+            throw new IllegalArgumentException("secrets: each line is whsec_ and base64, or a text, of at least 24 bytes");
         }
         return key;
     }

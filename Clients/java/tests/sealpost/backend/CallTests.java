@@ -338,12 +338,26 @@ final class CallTests {
         equal(fails(none, () -> Notification.of((Json) null)).getMessage(), "payload");
         equal(fails(none, () -> client.setTags("bob", Arrays.asList("role:nurse", null))).getMessage(), "tags");
         equal(fails(none, () -> client.call("GET", null, null)).getMessage(), "path");
+        equal(fails(none, () -> new Pins(null, true)).getMessage(), "values");
+        equal(fails(none, () -> new Pins().trust("bob", null)).getMessage(), "key");
+        equal(fails(none, () -> new Pins().forget(null)).getMessage(), "user");
+        equal(fails(none, () -> client.deviceKeys(null, "default")).getMessage(), "expression");
+        equal(fails(none, () -> client.deviceKeys("news", null)).getMessage(), "app");
+        Encryption encryption = new Encryption(SenderKey.generate(), new Pins(), changes -> {});
+        equal(fails(none, () -> encryption.prepare(client, List.of("news"), null)).getMessage(), "app");
+        equal(fails(none, () -> encryption.encrypt(Json.of("x"), List.of(), null)).getMessage(), "app");
         for (Duration limit : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(Long.MIN_VALUE))) {
             fails(wrong, () -> client.within(limit));
             fails(wrong, () -> Client.builder("https://x").timeout(limit));
             fails(wrong, () -> Client.builder("https://x").deadline(limit));
         }
         fails(wrong, () -> client.tags("carol/../bob"));
+        for (String name : List.of(".", "..", "")) {
+            fails(wrong, () -> client.tags(name));
+            fails(wrong, () -> client.setTags(name, List.of()));
+            fails(wrong, () -> client.setDisabled(name, true));
+            fails(wrong, () -> client.deleteUser(name));
+        }
         for (String server : List.of("push.example.com", "ftp://x", "https://", "https://u:p@x", "https://x/?a", "https://x y", "/x")) {
             fails(wrong, () -> new Client(server, "t"));
         }
@@ -359,6 +373,10 @@ final class CallTests {
         HttpClient following = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build();
         fails(wrong, () -> Client.builder("https://x").token("t").http(following).build());
         fails(wrong, () -> Client.builder("https://x").signingKeys());
-        fails(wrong, () -> Client.builder("https://x").signingKeys("AAAA"));
+        for (String key : List.of("x", "AAAA", "A".repeat(43) + "=", "*".repeat(43))) {
+            String message = fails(wrong, () -> Client.builder("https://x").signingKeys(key)).getMessage();
+            equal(message.startsWith("signingKeys: a signing key is 32 bytes"), true, key);
+        }
+        equal(fails(none, () -> Client.builder("https://x").signingKeys((String) null)).getMessage(), "signingKeys");
     }
 }

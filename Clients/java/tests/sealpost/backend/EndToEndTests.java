@@ -223,7 +223,8 @@ final class EndToEndTests {
         Json half = Json.of("\ud800");
         Json large = Json.of("é".repeat(22_527));
         new Encryption(SENDER, new Pins(), changes -> {}, 45_056).encrypt(large, recipients, "default");
-        List<Json> unreadable = List.of(large, Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
+        Json none = Json.read("null".getBytes());
+        List<Json> unreadable = List.of(none, large, Json.array(List.of(deep)), Json.object().with("a", deep), half, Json.object().with("\udfff", deep));
         try (Script script = new Script()) {
             for (Json payload : unreadable) {
                 fails(IllegalArgumentException.class, () -> encryption.encrypt(payload, recipients, "default"));
@@ -332,6 +333,34 @@ final class EndToEndTests {
             encryption[0].send(script.client(), notification);
             other.join();
             equal(order, List.of("reported", "sent", "sent"));
+        }
+    }
+
+    public static void aCallWhoseDeadlinePassesDuringTheReportOfAnotherReportsNothing() throws Exception {
+        List<String> reports = Collections.synchronizedList(new ArrayList<>());
+        List<Unreachable> errors = Collections.synchronizedList(new ArrayList<>());
+        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), keys("bob", device(ACCOUNT, 2000)), Script.Seen::sent)) {
+            Encryption[] encryption = new Encryption[1];
+            Client limited = script.builder().deadline(Duration.ofMillis(300)).build();
+            Thread other = new Thread(() -> {
+                try {
+                    encryption[0].send(limited, Notification.of("x").to(Notification.user("bob")));
+                } catch (Unreachable error) {
+                    errors.add(error);
+                }
+            });
+            encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
+                reports.add(changes.get(0).user);
+                if (other.getState() != Thread.State.NEW) return;
+                other.start();
+                while (script.requests.size() < 2 && other.isAlive()) Thread.onSpinWait();
+                long end = System.nanoTime() + 400_000_000;
+                while (System.nanoTime() < end) Thread.onSpinWait();
+            });
+            encryption[0].send(script.client(), Notification.of("x").to(Notification.user("alice")));
+            other.join();
+            equal(reports, List.of("alice"));
+            equal(errors.size(), 1);
         }
     }
 

@@ -69,9 +69,16 @@ final class WebhookTests {
         for (String secret : List.of(OLD, NEW)) equal(verify(secret, both, PUSH).id, "m");
         String text = "a text as a secret of the hook";
         equal(verify(text, fields(text, NOW, PUSH), PUSH).id, "m");
-        for (String wrong : List.of("", " \n", "short", "whsec_AAAA", "whsec_" + "!".repeat(40))) {
+        for (String wrong : List.of("", " \n", "short", "whsec_AAAA")) {
             fails(IllegalArgumentException.class, () -> new Webhook(wrong));
         }
+        String key = OLD.substring(6);
+        for (String wrong : List.of("!".repeat(40), "*" + key, key + "A", key.substring(0, 8) + " " + key.substring(8), key + "=A")) {
+            String message = fails(IllegalArgumentException.class, () -> new Webhook(NEW + "\nwhsec_" + wrong)).getMessage();
+            equal(message, "secrets: the text after whsec_ is not base64");
+        }
+        equal(fails(NullPointerException.class, () -> new Webhook(null)).getMessage(), "secrets");
+        equal(verify("whsec_-_+/" + key + "===", fields("whsec_+/+/" + key, NOW, PUSH), PUSH).id, "m");
     }
 
     public static void changedOldAndMalformedMessagesAreRefused() throws Exception {
