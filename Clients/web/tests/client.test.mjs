@@ -1942,13 +1942,64 @@ test('where a sign-out made room, the server learns of it later, and of those be
 });
 
 test('a database that cannot be opened is deleted, and only one that stays is an error', async t => {
-  const {push, faults, left} = await keeper(t);
+  const {push, server, faults, left} = await keeper(t);
   [faults.isBroken, faults.isLocked] = [true, true];
   faults.closeAll();
   await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'storage');
   await assert.rejects(push.signOut(), error => error instanceof PushClientError && error.code === 'storage');
   faults.isLocked = false;
-  assert.deepEqual([await push.signOut(), push.account, left()], [false, null, []]);
+  // The client still has the session in memory.
+  assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
+});
+
+for (const [name, isHeld] of Object.entries({reads: () => true, 'the commit': mode => mode === 'readwrite'})) {
+  test(`a sign-out waits for a busy database (${name}), and after its deadline a second one ends the devices`, {timeout: 20_000}, async t => {
+    for (const hold of [6000, 9000]) {
+      const {server, faults, open, left} = await keeper(t), store = await IndexedStore.open('sealpost', 4);
+      const push = await open({store, deadline: 8}), end = new AbortController();
+      // The registration for Web Push, and that of the stream.
+      const opened = new Promise(done => { server.before = ({path}) => { if (path === '/api/stream') done(); }; });
+      const reading = push.events({signal: end.signal}).next();
+      await opened;
+      end.abort();
+      await reading;
+      assert.equal(server.devices.size, 2);
+      const before = left();
+      server.requests.length = 0;
+      t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+      let release, isAsked = false;
+      const held = new Promise(done => { release = done; });
+      faults.busy = mode => isHeld(mode) ? (isAsked = true, held) : null;
+      const turns = async () => { for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate); };
+      let result = null;
+      push.signOut().then(value => { result = value; }, error => { result = error.code; });
+      while (!isAsked) await turns();
+      for (let waited = 0; waited < hold; waited += 1000) {
+        t.mock.timers.tick(1000);
+        await turns();
+      }
+      faults.busy = () => null;
+      release();
+      while (result === null) await turns();
+      if (hold > 8000) {
+        await turns();
+        assert.deepEqual([result, push.account, left(), server.requests], ['storage', 'alice', before, []]);
+        result = await push.signOut();
+      }
+      t.mock.timers.reset();
+      assert.deepEqual([result, push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0], `${hold} ms`);
+    }
+  });
+}
+
+test('a sign-out deletes no database that a newer version of the page or the app has closed to it', async t => {
+  const {push, server, faults, left} = await keeper(t), before = left();
+  faults.versions.set('sealpost', 99);
+  faults.closeAll();
+  await assert.rejects(push.signOut(), {code: 'storage'});
+  push.close();
+  await assert.rejects(push.signOut(), {code: 'closed'});
+  assert.deepEqual([push.account, left(), server.devices.size], ['alice', before, 1]);
 });
 
 for (const isFull of [false, true]) {
@@ -1968,7 +2019,7 @@ for (const isFull of [false, true]) {
       for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
         const work = store[name].bind(store);
         store[name] = async (...given) => step(() => {
-          if (isFull && name === 'commit') throw new PushClientError('storage', 'The browser has no room for more.');
+          if (isFull && name === 'commit') throw new PushClientError('storage', 'The browser has no room for more.', {cause: new DOMException('', 'QuotaExceededError')});
           return work(...given);
         });
       }
