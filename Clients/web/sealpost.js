@@ -1912,7 +1912,14 @@ const LOCAL = 1 / 8;
 const textOf = pattern => value => typeof value === 'string' && pattern.test(value);
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
-const isJSON = value => { try { return JSON.stringify(value) !== undefined; } catch { return false; } };
+const isJSON = value => {
+  // `JSON.stringify` writes numbers such as NaN as null, and leaves functions out.
+  const check = (_, one) => {
+    if (['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one))) throw new TypeError('no JSON');
+    return one;
+  };
+  try { return JSON.stringify(value, check) !== undefined; } catch { return false; }
+};
 const keysOf = length => value => listOf(key => typeof key === 'string' && bytesOfURL(key)?.length === length)(value) && value.length > 0;
 /** The kinds of options, as errors name them. A text such as `a text or null` joins several. */
 const KINDS = {
@@ -3172,6 +3179,7 @@ export class PushClient {
    * registration. A push without a hint is for an account that does not share its browser.
    */
   async isRecipient(message) {
+    checkedOption('message', message, 'a text');
     const hint = pushedHint(message), id = pushedID(message);
     if (hint === null) return !this.#settings.isDeviceShared;
     const registration = await this.registrationID();

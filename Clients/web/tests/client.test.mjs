@@ -1684,6 +1684,7 @@ test('options that do not exist, and impossible values, are refused before they 
     name: [() => open({name: 5}), () => PushClient.reopen('', {store, name: 'b'})], keys: [[5], ['x'], [signatures.keys[0], null]].map(keys => () => open({signatures: {keys}})),
     before: [{}, [], {id: 7}, {id: 7.5, createdAt: null}, {id: '7', createdAt: null}, {id: 7, createdAt: '2027-01-15T08:00:00Z'}, {id: 7, createdAt: new Date(NaN)}]
       .map(before => () => push.cachedInbox({before})),
+    message: [5, undefined, null, {}].map(message => () => push.isRecipient(message)),
     kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, ''].map(topic => () => push.joinTopic(topic)),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
@@ -1692,7 +1693,7 @@ test('options that do not exist, and impossible values, are refused before they 
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
     isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
     fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
-    payload: [undefined, 5n, () => {}, [5n]].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
+    payload: [undefined, 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
     username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
     code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
