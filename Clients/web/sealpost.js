@@ -2066,7 +2066,7 @@ export class PushClient {
   }
 
   #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  /** The values of this session that were read or written last, for a sign-out with a broken database. */
+  /** The values of this session that were read or written last, for a sign-out without its database. */
   #recent = {};
   #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
@@ -2424,13 +2424,14 @@ export class PushClient {
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) draft.write(name, ending); else draft.remove(name);
-    const ending = this.#endingOf(Object.fromEntries(values), settings);
+    // A new store: the browser, or a sign-out on a full disk that was too late, has deleted it.
+    const ending = draft.head.revision === 0 ? this.#recentEnding() : this.#endingOf(Object.fromEntries(values), settings);
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     return ending;
   }
 
-  /** The order from what this client has read last, for a database that is broken. */
+  /** The order from what this client has in memory, for a database that is broken or deleted. */
   #recentEnding() {
     return this.account === null ? null : this.#endingOf(this.#recent, {...this.#sharedSettings(), account: this.account});
   }

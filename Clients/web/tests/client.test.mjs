@@ -1838,12 +1838,16 @@ test('a connection that the browser has closed is opened again, for signing out,
   await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'app'});
 });
 
-test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
-  const {push, server, faults, left} = await keeper(t);
+test('a sign-out after the browser has deleted the database uses what the client has in memory', async t => {
+  const {push, server, faults, open, left} = await keeper(t), fresh = await open();
   faults.deleteDatabase('sealpost');
-  assert.deepEqual([await push.signOut(), push.account, left(), await push.finishSignOuts()], [false, null, [], true]);
-  // Only the server knows of the session, which ends when it expires.
-  assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
+  // This client has not used the session, which only the server knows, and which ends when it expires.
+  assert.deepEqual([await fresh.signOut(), server.tokens.size, server.devices.size], [false, 1, 1]);
+  faults.deleteDatabase('sealpost');
+  server.before = lost;
+  assert.deepEqual([await push.signOut(), push.account, left().map(name => name.split('/')[0])], [false, null, ['ending']]);
+  server.before = () => {};
+  assert.deepEqual([await push.finishSignOuts(), left(), server.tokens.size, server.devices.size], [true, [], 0, 0]);
 });
 
 test('a transaction without an event ends at the end of its connection, or at its timeout', {timeout: 10_000}, async t => {
