@@ -2066,7 +2066,7 @@ export class PushClient {
   }
 
   #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
-  /** The values of this session that were read or written last, for a sign-out without its database. */
+  /** This session's values that were read or written last, for a sign-out without a database. */
   #recent = {};
   #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
@@ -2243,8 +2243,8 @@ export class PushClient {
    * longer end a device, the account's next sign-in in this browser ends it.
    *
    * Returns false if nobody is signed in. Does nothing, and returns false, if another account has
-   * signed in here since. Throws `storage` if the browser cannot delete the stored state, or has not
-   * answered by the deadline of the call; then nothing has changed, so call `signOut` again.
+   * signed in here since. Throws `storage` if the browser cannot delete the stored state, or has
+   * not answered by the call's deadline; then nothing has changed, so call `signOut` again.
    */
   async signOut() {
     const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;

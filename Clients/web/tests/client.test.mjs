@@ -1841,7 +1841,7 @@ test('a connection that the browser has closed is opened again, for signing out,
 test('a sign-out after the browser has deleted the database uses what the client has in memory', async t => {
   const {push, server, faults, open, left} = await keeper(t), fresh = await open();
   faults.deleteDatabase('sealpost');
-  // This client has not used the session, which only the server knows, and which ends when it expires.
+  // This client has not used the session, so only the server knows it until it expires.
   assert.deepEqual([await fresh.signOut(), server.tokens.size, server.devices.size], [false, 1, 1]);
   faults.deleteDatabase('sealpost');
   server.before = lost;

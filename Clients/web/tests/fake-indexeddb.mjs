@@ -11,7 +11,7 @@ export class FakeIndexedDB {
   isLocked = false;
   /** Whether transactions and openings get no event. */
   isSilent = false;
-  /** The promise that a transaction of a mode, or a deletion, waits for, as for those of other tabs. */
+  /** The promise that a transaction of a mode or a deletion waits for, as beside other tabs. */
   busy = () => null;
 
   open(name, version) {
