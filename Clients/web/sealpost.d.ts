@@ -283,7 +283,8 @@ export class PushClient {
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
    * confirmed both. False if nobody is signed in; also, without an effect, if another account has
-   * signed in since, in another tab.
+   * signed in since, in another tab. Throws `storage` if the browser has not answered by the
+   * deadline, or cannot delete the stored state: call it again.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */

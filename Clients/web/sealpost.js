@@ -1060,6 +1060,14 @@ const FORMAT = 4;
  */
 const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
+const TOO_LATE = 'The browser has not answered for its database in time.';
+
+/**
+ * Whether an error means a full disk or a broken database. Otherwise other tabs may keep the
+ * database busy or have a newer version, or the app has closed the client.
+ */
+const isBroken = error => error instanceof PushClientError && Boolean(error.cause) && error.cause.name !== 'VersionError';
+
 function storeFailure(error) {
   if (error instanceof PushClientError) return error;
   if (error?.name === 'VersionError') {
@@ -1139,9 +1147,9 @@ export class IndexedStore {
   /**
    * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if the
    * revision has changed. A loss of power may undo a `relaxed` commit, but only together with all
-   * later commits.
+   * later commits. The commit ends at the store's timeout, or at an earlier `deadline`.
    */
-  commit(revision, changes, head, durability = 'strict') {
+  commit(revision, changes, head, durability = 'strict', deadline = Infinity) {
     return this.#transact('readwrite', (rows, give) => {
       rows.get('head').onsuccess = event => {
         const isRight = (event.target.result ?? NEW_HEAD).revision === revision;
@@ -1152,7 +1160,7 @@ export class IndexedStore {
         }
         rows.put({...head, revision: revision + 1}, 'head');
       };
-    }, durability);
+    }, durability, deadline);
   }
 
   /**
@@ -1204,13 +1212,14 @@ export class IndexedStore {
   }
 
   /** Runs a transaction, and again on a new connection if the first one was closed. */
-  async #transact(mode, body, durability = 'strict') {
-    const deadline = Date.now() + this.#timeout * 1000;
+  async #transact(mode, body, durability = 'strict', latest = Infinity) {
+    const deadline = Math.min(latest, Date.now() + this.#timeout * 1000);
     for (const isLast of [false, true]) {
-      const connection = this.#connect(), limited = promise => within(deadline, promise, 'The browser has not answered for its database in time.', 'storage');
+      const connection = this.#connect(), limited = promise => within(deadline, promise, TOO_LATE, 'storage');
       try {
         const database = await limited(connection);
-        return await limited(transactionOf(database, mode, body, durability));
+        if (Date.now() >= latest) throw new PushClientError('storage', TOO_LATE);
+        return await transactionOf(database, mode, body, durability, limited);
       } catch (error) {
         const isLost = LOST_CONNECTION.includes(error?.name);
         // A connection without an answer is not used again.
@@ -1224,20 +1233,24 @@ export class IndexedStore {
 
 /**
  * The result of a transaction. If the browser deletes the database, the connection's `close` may be
- * the only event.
+ * the only event. A transaction that is too late for `limited` must not take effect later.
  */
-async function transactionOf(database, mode, body, durability) {
-  let lose;
+async function transactionOf(database, mode, body, durability, limited) {
+  let transaction, lose;
   try {
-    return await new Promise((done, fail) => {
+    return await limited(new Promise((done, fail) => {
       let result;
-      const transaction = database.transaction('rows', mode, {durability});
+      transaction = database.transaction('rows', mode, {durability});
       lose = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
       transaction.oncomplete = () => done(result);
       transaction.onabort = lose;
       database.addEventListener('close', lose);
       body(transaction.objectStore('rows'), value => { result = value; });
-    });
+    }));
+  } catch (error) {
+    // A transaction that has ended by itself cannot be aborted.
+    try { transaction?.abort(); } catch {}
+    throw error;
   } finally {
     database.removeEventListener('close', lose);
   }
@@ -1899,7 +1912,14 @@ const LOCAL = 1 / 8;
 const textOf = pattern => value => typeof value === 'string' && pattern.test(value);
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
-const isJSON = value => { try { return JSON.stringify(value) !== undefined; } catch { return false; } };
+const isJSON = value => {
+  // `JSON.stringify` writes numbers such as NaN as null, and leaves functions out.
+  const check = (_, one) => {
+    if (['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one))) throw new TypeError('no JSON');
+    return one;
+  };
+  try { return JSON.stringify(value, check) !== undefined; } catch { return false; }
+};
 const keysOf = length => value => listOf(key => typeof key === 'string' && bytesOfURL(key)?.length === length)(value) && value.length > 0;
 /** The kinds of options, as errors name them. A text such as `a text or null` joins several. */
 const KINDS = {
@@ -2046,6 +2066,8 @@ export class PushClient {
   }
 
   #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
+  /** This session's values that were read or written last, for a sign-out without a database. */
+  #recent = {};
   #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
@@ -2202,7 +2224,9 @@ export class PushClient {
       if (id !== null) draft.write('identity', {id});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
+      this.#recent = {};
     }, {isAnyEpoch: true});
+    if (isAnother) this.#endEvents();
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);
     await this.#inTurn(() => this.#sendSignOuts({deadline}));
@@ -2219,7 +2243,8 @@ export class PushClient {
    * longer end a device, the account's next sign-in in this browser ends it.
    *
    * Returns false if nobody is signed in. Does nothing, and returns false, if another account has
-   * signed in here since. Throws `storage` only if the browser cannot delete the stored state.
+   * signed in here since. Throws `storage` if the browser cannot delete the stored state, or has
+   * not answered by the call's deadline; then nothing has changed, so call `signOut` again.
    */
   async signOut() {
     const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
@@ -2228,7 +2253,7 @@ export class PushClient {
     // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
     // sent the same requests first, this client would get other answers.
     const turn = this.#inTurn(async () => (await isReady)(), deadline);
-    const {ending, isStored, isOther} = await this.#endHere().catch(error => {
+    const {ending, isStored, isOther} = await this.#endHere(end).catch(error => {
       send(() => false);
       throw error;
     });
@@ -2238,13 +2263,14 @@ export class PushClient {
       send(() => false);
       return false;
     }
+    this.#endEvents();
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
     const isUnstored = ending !== null && !isStored;
-    send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
+    send(isUnstored ? async () => (await this.#sendEnding(ending, this.#api.deadline(), renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
       // Without a token the session may still be open at the server.
       return await within(end, turn, '') && ending !== null;
@@ -2257,13 +2283,13 @@ export class PushClient {
   /**
    * Ends the account on this device. Returns the sign-out order for the server, which is null if
    * there is neither a device nor a token, and whether the order is stored. Changes nothing if
-   * another session has begun here (`isOther`).
+   * another session has begun here (`isOther`), or if the browser has not answered by `deadline`.
    */
-  async #endHere() {
+  async #endHere(deadline) {
     let ending = null, draft = null, isAbandoned = false, isOther = false;
     const end = async made => {
       // If this change was abandoned because it took too long, it must not end a later session.
-      if (isAbandoned) throw new PushClientError('storage', 'The browser has deleted the database.');
+      if (isAbandoned) throw new PushClientError('storage', TOO_LATE);
       const settings = await this.#storedSettings(made);
       isOther = settings.account !== null && !this.#isInSession(made.head);
       if (isOther) return;
@@ -2271,24 +2297,30 @@ export class PushClient {
       made.writeClear('settings', {...settings, account: null});
       draft = made;
     };
-    const limited = promise => within(this.#api.deadline(LOCAL), promise, 'The browser has not answered in time.');
+    const limited = promise => within(deadline, promise, TOO_LATE, 'storage');
+    // A transaction ends after half of the call's time, also if the browser has lost its event.
+    const change = () => limited(this.#change(end, {isAnyEpoch: true, deadline}));
     try {
-      await limited(this.#change(end, {isAnyEpoch: true}));
+      await change().catch(error => {
+        if (isBroken(error)) throw error;
+        return change();
+      });
       // Until the commit this client is in its session: the change may be made again.
       if (!isOther) [this.#ended, this.#epoch] = [this.#epoch, draft.head.epoch];
       return {ending, isStored: true, isOther};
     } catch (error) {
-      if (!(error instanceof PushClientError)) throw error;
-      // The disk is full, or the database is broken. Deleting needs no space, and frees some.
       isAbandoned = true;
+      // Other tabs may only keep the database busy. Deleting it would delete the order, too.
+      if (!isBroken(error)) throw error;
     }
+    // The disk is full, or the database is broken. Deleting needs no space, and frees some.
     await limited(this.#store.removeAll()).catch(cause => {
       throw new PushClientError('storage', 'The browser cannot delete the stored data.', {cause});
     });
-    if (!draft) return {ending, isStored: false};
+    if (!draft) return {ending: this.#recentEnding(), isStored: false};
     [this.#ended, this.#epoch] = [this.#epoch, draft.head.epoch];
     const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
-    return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
+    return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head, 'strict', deadline)).catch(() => false)};
   }
 
   /**
@@ -2356,10 +2388,11 @@ export class PushClient {
     }
     // If the account has signed in again, the client ends the old devices with the new token. The
     // new session stays.
-    const identity = await this.#identity(), isSameID = id === null || identity === null || id === identity;
-    const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
-    const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
-    if (own) await endDevices(own);
+    if (left.length > 0 && this.account !== null && this.account === account && this.#api.base === server) {
+      const identity = await this.#identity(), isSameID = id === null || identity === null || id === identity;
+      const own = isSameID ? (await this.#read('session'))?.token : null;
+      if (own) await endDevices(own);
+    }
     return {isConfirmed: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
   }
 
@@ -2385,21 +2418,29 @@ export class PushClient {
    * Clients that were opened before this change can no longer write.
    */
   async #endSession(draft, settings) {
-    const [session, identity, registration, stream] = await Promise.all(ENCRYPTED.map(name => draft.read(name)));
+    const values = await Promise.all(ENCRYPTED.map(async name => [name, await draft.read(name)]));
     const endings = await Promise.all((await draft.names('ending/')).map(async name => [name, await draft.read(name)]));
     await inbox.clear(draft);
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
     for (const [name, ending] of endings) if (ending) draft.write(name, ending); else draft.remove(name);
-    const registrations = [registration?.id, stream?.id].filter(Boolean);
-    const {server, signatures, account} = settings, keys = signatures?.keys ?? [];
-    const token = session?.token ?? null, id = identity?.id ?? null;
-    const isAny = token !== null || registrations.length > 0;
-    const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
+    // A new store: the browser, or a sign-out on a full disk that was too late, has deleted it.
+    const ending = draft.head.revision === 0 ? this.#recentEnding() : this.#endingOf(Object.fromEntries(values), settings);
     if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
-    this.#endEvents();
     return ending;
+  }
+
+  /** The order from what this client has in memory, for a database that is broken or deleted. */
+  #recentEnding() {
+    return this.account === null ? null : this.#endingOf(this.#recent, {...this.#sharedSettings(), account: this.account});
+  }
+
+  /** The order for the server from the stored values; null without device and token. */
+  #endingOf({session, identity, registration, stream}, {server, signatures, account}) {
+    const registrations = [registration?.id, stream?.id].filter(Boolean), token = session?.token ?? null;
+    if (token === null && registrations.length === 0) return null;
+    return {server: server.replace(/\/+$/, ''), keys: signatures?.keys ?? [], account, id: identity?.id ?? null, token, registrations};
   }
 
   #endEvents() {
@@ -3139,6 +3180,7 @@ export class PushClient {
    * registration. A push without a hint is for an account that does not share its browser.
    */
   async isRecipient(message) {
+    checkedOption('message', message, 'a text');
     const hint = pushedHint(message), id = pushedID(message);
     if (hint === null) return !this.#settings.isDeviceShared;
     const registration = await this.registrationID();
@@ -3859,8 +3901,9 @@ export class PushClient {
   }
 
   async #read(name, rows = this.#own) {
-    const [key, row] = await Promise.all([rows.get('key'), rows.get(name)]);
-    return unseal(key, name, row);
+    const [key, row] = await Promise.all([rows.get('key'), rows.get(name)]), value = await unseal(key, name, row);
+    if (rows === this.#own && ENCRYPTED.includes(name)) this.#recent[name] = value;
+    return value;
   }
 
   /**
@@ -3869,7 +3912,7 @@ export class PushClient {
    *
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
-  async #change(body, {isAnyEpoch = false, durability} = {}) {
+  async #change(body, {isAnyEpoch = false, durability, deadline} = {}) {
     // Each retry follows a commit by another tab, or by another call in this tab.
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('storage', 'Other tabs change the stored data all the time.');
@@ -3890,7 +3933,8 @@ export class PushClient {
       }
       const result = await body(draft), rows = await draft.rows();
       if (rows === null) return result;
-      if (!await this.#store.commit(head.revision, rows, draft.head, durability)) continue;
+      if (!await this.#store.commit(head.revision, rows, draft.head, durability, deadline)) continue;
+      for (const name of ENCRYPTED) if (draft.changes.has(name)) this.#recent[name] = draft.values.get(name);
       const after = new Map(ivs);
       for (const name of draft.packs) after.set(name, rows.get(name)?.iv);
       this.#cache = {revision: head.revision + 1, epoch: draft.head.epoch, entries: draft.entries, ivs: after, damaged: [], sorted: null};

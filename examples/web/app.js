@@ -9,9 +9,14 @@ const push = await PushClient.open({...others, endToEnd, worker: 'worker.js', ic
 
 // MARK: View
 
+/** The account that the page shows. */
+let shown = null;
+
 /** Shows the inbox. */
 function show(inbox) {
   const isIn = push.account !== null;
+  if (push.account !== shown) forget();
+  shown = push.account;
   by('entry').hidden = isIn;
   by('inbox').hidden = by('sign-out').hidden = !isIn;
   by('who').textContent = push.account ?? '';
@@ -21,6 +26,16 @@ function show(inbox) {
   navigator.setAppBadge?.(inbox.unreadCount).catch(() => {});
   keepingFocus(() => by('list').replaceChildren(...[...inbox.notifications].reverse().map(elementOf)));
   by('empty').hidden = inbox.notifications.length > 0 || inbox.syncedAt === null;
+}
+
+/** Removes all that the page shows of the former user, besides the list. */
+function forget() {
+  opened.clear();
+  by('keys').open = false;
+  by('devices').replaceChildren();
+  by('offer').hidden = by('notice').hidden = true;
+  by('said').textContent = '';
+  showAge({syncedAt: null, failure: null});
 }
 
 /**
@@ -67,7 +82,8 @@ function elementOf(item) {
 const opened = new Map();
 
 async function openOnce(item) {
-  const found = (await push.notification(item.id)).item;
+  const {account} = push, found = (await push.notification(item.id)).item;
+  if (push.account !== account) return;
   opened.set(item.id, found.unreadable ? reasonOf(found) : found.payload);
   // The list may have been redrawn meanwhile.
   document.getElementById(`m${item.id}`)?.replaceWith(elementOf(item));
@@ -80,7 +96,10 @@ function reasonOf({unreadable}) {
 
 /** Shows the digits of the devices' keys. A person compares those of another device, and approves it. */
 async function showKeys() {
-  by('devices').replaceChildren(...(await push.deviceKeys()).map(({id, isThisDevice, fingerprint}) => {
+  const {account} = push, keys = await push.deviceKeys();
+  // Another user may have signed in meanwhile.
+  if (push.account !== account) return;
+  by('devices').replaceChildren(...keys.map(({id, isThisDevice, fingerprint}) => {
     const element = make('li', {className: 'item', textContent: `${isThisDevice ? 'This device' : `Device ${id}`}: ${fingerprint}`});
     const row = make('div', {className: 'row'}), approve = async () => {
       await push.approveDevice(id, fingerprint);
@@ -169,16 +188,13 @@ by('sign-in').onsubmit = event => {
   event.preventDefault();
   attempt(async () => {
     await push.signIn(by('name').value, by('password').value);
-    by('password').value = '';
+    event.target.reset();
     show(await push.cachedInbox());
     by('inbox').querySelector('h1').focus();
     await start();
   }, event.submitter);
 };
-by('sign-out').onclick = () => attempt(async () => {
-  stream.abort();
-  await push.signOut();
-}, by('sign-out'));
+by('sign-out').onclick = () => attempt(() => push.signOut(), by('sign-out'));
 by('keys').hidden = endToEnd === null;
 by('keys').ontoggle = () => { if (by('keys').open) attempt(showKeys); };
 by('refresh').onclick = () => attempt(sync, by('refresh'));
@@ -196,8 +212,6 @@ const first = await push.cachedInbox();
 show(first);
 showAge(first);
 if (push.account !== null) attempt(start);
-for await (const change of push.updates()) {
-  const inbox = await push.cachedInbox();
-  show(inbox);
-  if (push.account === null) showAge({syncedAt: null, failure: null});
+for await (const _ of push.updates()) {
+  show(await push.cachedInbox());
 }

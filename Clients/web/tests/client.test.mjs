@@ -1684,6 +1684,7 @@ test('options that do not exist, and impossible values, are refused before they 
     name: [() => open({name: 5}), () => PushClient.reopen('', {store, name: 'b'})], keys: [[5], ['x'], [signatures.keys[0], null]].map(keys => () => open({signatures: {keys}})),
     before: [{}, [], {id: 7}, {id: 7.5, createdAt: null}, {id: '7', createdAt: null}, {id: 7, createdAt: '2027-01-15T08:00:00Z'}, {id: 7, createdAt: new Date(NaN)}]
       .map(before => () => push.cachedInbox({before})),
+    message: [5, undefined, null, {}].map(message => () => push.isRecipient(message)),
     kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, ''].map(topic => () => push.joinTopic(topic)),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
@@ -1692,7 +1693,7 @@ test('options that do not exist, and impossible values, are refused before they 
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
     isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
     fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
-    payload: [undefined, 5n, () => {}, [5n]].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
+    payload: [undefined, 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
     username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
     code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
@@ -1837,12 +1838,16 @@ test('a connection that the browser has closed is opened again, for signing out,
   await assert.rejects(push.cachedInbox(), {code: 'closed', advice: 'app'});
 });
 
-test('a sign-out after the browser has deleted the database is not confirmed, and nothing of it waits', async t => {
-  const {push, server, faults, left} = await keeper(t);
+test('a sign-out after the browser has deleted the database uses what the client has in memory', async t => {
+  const {push, server, faults, open, left} = await keeper(t), fresh = await open();
   faults.deleteDatabase('sealpost');
-  assert.deepEqual([await push.signOut(), push.account, left(), await push.finishSignOuts()], [false, null, [], true]);
-  // Only the server knows of the session, which ends when it expires.
-  assert.deepEqual([server.tokens.size, server.devices.size], [1, 1]);
+  // This client has not used the session, so only the server knows it until it expires.
+  assert.deepEqual([await fresh.signOut(), server.tokens.size, server.devices.size], [false, 1, 1]);
+  faults.deleteDatabase('sealpost');
+  server.before = lost;
+  assert.deepEqual([await push.signOut(), push.account, left().map(name => name.split('/')[0])], [false, null, ['ending']]);
+  server.before = () => {};
+  assert.deepEqual([await push.finishSignOuts(), left(), server.tokens.size, server.devices.size], [true, [], 0, 0]);
 });
 
 test('a transaction without an event ends at the end of its connection, or at its timeout', {timeout: 10_000}, async t => {
@@ -1942,13 +1947,64 @@ test('where a sign-out made room, the server learns of it later, and of those be
 });
 
 test('a database that cannot be opened is deleted, and only one that stays is an error', async t => {
-  const {push, faults, left} = await keeper(t);
+  const {push, server, faults, left} = await keeper(t);
   [faults.isBroken, faults.isLocked] = [true, true];
   faults.closeAll();
   await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'storage');
   await assert.rejects(push.signOut(), error => error instanceof PushClientError && error.code === 'storage');
   faults.isLocked = false;
-  assert.deepEqual([await push.signOut(), push.account, left()], [false, null, []]);
+  // The client still has the session in memory.
+  assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
+});
+
+for (const [name, isHeld] of Object.entries({reads: () => true, 'the commit': mode => mode === 'readwrite'})) {
+  test(`a sign-out waits for a busy database (${name}), and after its deadline a second one ends the devices`, {timeout: 20_000}, async t => {
+    for (const hold of [6000, 9000]) {
+      const {server, faults, open, left} = await keeper(t), store = await IndexedStore.open('sealpost', 4);
+      const push = await open({store, deadline: 8}), end = new AbortController();
+      // The registration for Web Push, and that of the stream.
+      const opened = new Promise(done => { server.before = ({path}) => { if (path === '/api/stream') done(); }; });
+      const reading = push.events({signal: end.signal}).next();
+      await opened;
+      end.abort();
+      await reading;
+      assert.equal(server.devices.size, 2);
+      const before = left();
+      server.requests.length = 0;
+      t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+      let release, isAsked = false;
+      const held = new Promise(done => { release = done; });
+      faults.busy = mode => isHeld(mode) ? (isAsked = true, held) : null;
+      const turns = async () => { for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate); };
+      let result = null;
+      push.signOut().then(value => { result = value; }, error => { result = error.code; });
+      while (!isAsked) await turns();
+      for (let waited = 0; waited < hold; waited += 1000) {
+        t.mock.timers.tick(1000);
+        await turns();
+      }
+      faults.busy = () => null;
+      release();
+      while (result === null) await turns();
+      if (hold > 8000) {
+        await turns();
+        assert.deepEqual([result, push.account, left(), server.requests], ['storage', 'alice', before, []]);
+        result = await push.signOut();
+      }
+      t.mock.timers.reset();
+      assert.deepEqual([result, push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0], `${hold} ms`);
+    }
+  });
+}
+
+test('a sign-out deletes no database that a newer version of the page or the app has closed to it', async t => {
+  const {push, server, faults, left} = await keeper(t), before = left();
+  faults.versions.set('sealpost', 99);
+  faults.closeAll();
+  await assert.rejects(push.signOut(), {code: 'storage'});
+  push.close();
+  await assert.rejects(push.signOut(), {code: 'closed'});
+  assert.deepEqual([push.account, left(), server.devices.size], ['alice', before, 1]);
 });
 
 for (const isFull of [false, true]) {
@@ -1968,7 +2024,7 @@ for (const isFull of [false, true]) {
       for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
         const work = store[name].bind(store);
         store[name] = async (...given) => step(() => {
-          if (isFull && name === 'commit') throw new PushClientError('storage', 'The browser has no room for more.');
+          if (isFull && name === 'commit') throw new PushClientError('storage', 'The browser has no room for more.', {cause: new DOMException('', 'QuotaExceededError')});
           return work(...given);
         });
       }

@@ -11,6 +11,8 @@ export class FakeIndexedDB {
   isLocked = false;
   /** Whether transactions and openings get no event. */
   isSilent = false;
+  /** The promise that a transaction of a mode or a deletion waits for, as beside other tabs. */
+  busy = () => null;
 
   open(name, version) {
     if (this.isSilent) return {};
@@ -38,7 +40,7 @@ export class FakeIndexedDB {
       this.#change(name);
       this.databases.delete(name);
       this.versions.delete(name);
-    });
+    }, undefined, this.busy('readwrite'));
   }
 
   /** Closes all connections without an event, as browsers do with pages in the background. */
@@ -58,9 +60,9 @@ export class FakeIndexedDB {
 }
 
 /** A request whose result arrives later. */
-function ask(answer, isDone = () => {}) {
+function ask(answer, isDone = () => {}, busy = null) {
   const request = {};
-  queueMicrotask(() => {
+  Promise.resolve(busy).then(() => {
     try {
       answer(request);
     } catch (error) {
@@ -89,10 +91,11 @@ class Connection extends EventTarget {
     this.databases.connections.delete(this);
   }
 
-  transaction() {
+  transaction(_, mode) {
     if (this.isClosed) throw new DOMException('The database connection is closing.', 'InvalidStateError');
     const {databases, name} = this, rows = new Map(databases.databases.get(name)), transaction = {error: null};
     let waiting = 0, isAborted = false;
+    transaction.abort = () => { isAborted = true; };
     const request = answer => {
       if (databases.isSilent) return {};
       waiting += 1;
@@ -101,7 +104,7 @@ class Connection extends EventTarget {
         if (waiting > 0 || isAborted) return;
         databases.databases.set(name, rows);
         transaction.oncomplete?.();
-      });
+      }, databases.busy(mode));
     };
     const names = ({lower, upper}) => [...rows.keys()].filter(name => name >= lower && name <= upper).sort();
     transaction.objectStore = () => ({
