@@ -127,13 +127,15 @@ function button(label, action) {
 
 /** Runs an action, and after a failure shows the user what to do. */
 async function attempt(action, control) {
-  const isFocused = control !== undefined && control === document.activeElement;
+  const isFocused = control !== undefined && control === document.activeElement, account = push.account;
   by('notice').hidden = true;
   if (control) control.disabled = true;
   try {
     await action();
   } catch (error) {
     if (!(error instanceof PushClientError)) throw error;
+    // The next user has signed in meanwhile.
+    if (account !== null && push.account !== null && push.account !== account) return;
     by('notice').textContent = error.code === 'denied' ? 'Notifications are not allowed for this site. Change that in the browser’s settings.'
       : error.code === 'unauthorized' && push.account === null ? 'The name or the password is wrong.' : ADVICE[error.advice];
     by('notice').hidden = false;

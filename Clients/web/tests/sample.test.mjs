@@ -79,18 +79,22 @@ export class PushClientError extends Error {}`);
   by('keys').open = true;
   by('keys').ontoggle();
   while (!by('devices').text.includes('digits-of-alice')) await turn();
-  // Another answer is on its way.
-  let release;
+  // An answer and a failure are on their way.
+  let release, fail;
   client.held = new Promise(done => { release = done; });
   by('keys').ontoggle();
+  client.held = new Promise((_, failed) => { fail = failed; });
+  by('keys').ontoggle();
+  client.held = null;
   by('said').textContent = 'Approved.';
   by('sign-out').onclick();
   while (by('who').textContent !== '') await turn();
   assert.deepEqual([by('keys').open, by('devices').text.trim(), by('said').textContent], [false, '', '']);
   await signIn('bob');
   release();
+  fail(new (await import(pathToFileURL(join(folder, 'sealpost/sealpost.js')))).PushClientError());
   await turn();
-  assert.deepEqual([by('who').textContent, by('keys').open, by('devices').text.trim()], ['bob', false, '']);
+  assert.deepEqual([by('who').textContent, by('keys').open, by('devices').text.trim(), by('notice').hidden], ['bob', false, '', true]);
   by('keys').open = true;
   by('keys').ontoggle();
   await turn();

@@ -2,6 +2,7 @@ package sealpost.client;
 
 import androidx.annotation.Nullable;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -58,6 +59,8 @@ public final class Credentials {
 
     /** As {@link #challenged}, but the server refuses what the user has typed wrongly. */
     static Credentials typed(String username, String password) {
+        Objects.requireNonNull(username, "username");
+        Objects.requireNonNull(password, "password");
         return new Credentials(header(username, password), true, null, "user:" + username, username, null);
     }
 

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 
 /**
  * A JSON value, exactly as received: members keep their order and numbers their digits.
@@ -45,7 +46,7 @@ public final class Json {
 
     /** A string. */
     public static Json of(String text) {
-        return leaf(Kind.STRING, text);
+        return leaf(Kind.STRING, Objects.requireNonNull(text, "text"));
     }
 
     /** A number without a fraction. */

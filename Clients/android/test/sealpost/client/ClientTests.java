@@ -1765,7 +1765,12 @@ public final class ClientTests {
             isNamed("folder", () -> new Store(null, TestFolder.KEY));
             isNamed("key", () -> new Store(folder.file, (javax.crypto.SecretKey) null));
             isNamed("provider", () -> new Store(folder.file, (KeyProvider) null));
-            isNamed("payload", () -> server.client(folder.store()).outbox().send(null));
+            PushClient client = server.client(folder.store());
+            isNamed("payload", () -> client.outbox().send(null));
+            isNamed("username", () -> client.signIn(null, "a password"));
+            isNamed("password", () -> client.signIn("alice", null));
+            isNamed("text", () -> client.signInWithCode(null));
+            isNamed("listener", () -> client.addListener(null));
         });
     }
 
