@@ -476,7 +476,11 @@ export class Encryption {
         changes.push(...checked.changes);
         if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
       }
-      if (changes.length > 0) await this.#changed([...changes]);
+      if (changes.length > 0) {
+        await this.#changed([...changes]);
+        // A timer of the caller's signal may be due since `changed` blocked the process.
+        await new Promise(done => { setTimeout(done); });
+      }
     } catch (error) {
       undo(this.pins, changes);
       throw error;

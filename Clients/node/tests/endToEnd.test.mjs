@@ -252,6 +252,14 @@ test('nothing is sent after a report that has blocked the process until the dead
   assert.equal(publisher.sent.length, 0);
 });
 
+test('nothing is sent after a report that has blocked the process until the signal was due', async () => {
+  const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50); }});
+  const call = encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {signal: AbortSignal.timeout(10), key: 'k'});
+  await assert.rejects(call, error => error instanceof AbortError && error.idempotencyKey === 'k');
+  assert.equal(publisher.sent.length, 0);
+});
+
 test('users who get nothing are reported before the others get the payload', async () => {
   const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
   const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
