@@ -74,12 +74,18 @@ final class Calls {
         }
     }
 
+    /** The nanoseconds until {@code end}, a time of {@code System.nanoTime}. Throws if it has passed. */
+    static long left(long end) {
+        long left = end - System.nanoTime();
+        if (left <= 0) throw new Unreachable("the deadline has passed", true, null);
+        return left;
+    }
+
     /** Sends a request once, and reads the server's answer with {@code result}. */
     <T> T attempt(
             Request request, byte @Nullable [] body, @Nullable String key, long end, Function<@Nullable Json, T> result) {
-        long left = Math.min(end - System.nanoTime(), timeout.toNanos());
         // An `HttpClient` could send a request within the shortest timeout.
-        if (left <= 0) throw new Unreachable("the deadline has passed", true, null);
+        long left = Math.min(left(end), timeout.toNanos());
         Map<String, String> fields = new LinkedHashMap<>();
         fields.put("Authorization", authorization.get());
         fields.put("MyToken", Integer.toString(request.token));
