@@ -629,7 +629,7 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin", None], "default": "device"}, "Apps": schema("Apps") | {"default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin"], "default": "device"}, "Apps": schema("Apps") | {"default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
         anyOf=[
             {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
             {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},

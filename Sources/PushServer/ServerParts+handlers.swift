@@ -97,7 +97,7 @@ extension ServerParts {
 
     private var accountHandlers: [any Handler] {
         let (store, reports, authenticator) = (self.access.store, self.access.reports, self.authenticator)
-        let (settings, lifetime) = (self.settings, self.settings.sessionLifetime)
+        let lifetime = self.settings.sessionLifetime
         let revoker = TokenRevoker(store: store, authenticator: authenticator)
         return [
             SessionHandler(
@@ -114,13 +114,7 @@ extension ServerParts {
                 usualLifetime: lifetime,
                 logger: self.logger
             ),
-            UserHandler(
-                store: store,
-                reports: reports,
-                authenticator: authenticator,
-                settings: settings,
-                scope: self.scope
-            ),
+            self.userHandler,
             UserTagHandler(store: store),
             EnrolmentHandler(store: store, authenticator: authenticator, lifetime: lifetime),
             SetupHandler(store: store, reports: reports, authenticator: authenticator, code: self.daemon.setup),
@@ -166,6 +160,16 @@ extension ServerParts {
         ]
     }
 
+    private var userHandler: UserHandler {
+        UserHandler(
+            store: self.access.store,
+            reports: self.access.reports,
+            authenticator: self.authenticator,
+            settings: self.settings,
+            scope: self.scope
+        )
+    }
+
     /// The handlers that only the local admin socket has.
     var localHandlers: [any Handler] {
         let (store, reports, daemon) = (self.access.store, self.access.reports, self.daemon)
@@ -176,6 +180,7 @@ extension ServerParts {
                 reports: reports,
                 authenticator: authenticator,
                 settings: settings,
+                users: self.userHandler,
                 now: self.now
             ),
             LocalUserDataHandler(store: store, reports: reports, accounts: authenticator.accounts, apps: settings.apps),

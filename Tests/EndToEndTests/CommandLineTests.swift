@@ -391,7 +391,7 @@ import Testing
             #expect(ended.code == 0, "\(ended.errors)")
         }
         let refused = try await Daemon.run(["user", "add", "älice", "--no-password"], in: folder)
-        let text = "sealpost: \"älice\" is not 1 to 100 characters of A-Z a-z 0-9 - _ @ # + .\n"
+        let text = "sealpost: \"älice\" is not 1 to 100 characters of A-Z a-z 0-9 - _ @ # + ., but not . or ..\n"
         #expect(refused.code == 64 && refused.errors == text, "\(refused.errors)")
     }
 

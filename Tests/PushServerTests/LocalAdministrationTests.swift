@@ -81,6 +81,18 @@ import Testing
         #expect(try await self.fixture.storage.reader.userEntry(named: #require(Username("bob"))) != nil)
     }
 
+    /// Version 0.1.0 created such users; no path of the API has their names.
+    @Test(arguments: [".", ".."]) func aUserWithTheNameOfADotSegmentIsDeleted(text: String) async throws {
+        let name = try #require(Username(text))
+        try await self.fixture.storage.addUser(text)
+        #expect(try await self.send("GET", Paths.users).text.contains(#""Name":"\#(text)""#))
+        #expect(try await self.send("DELETE", "\(LocalPaths.users)?name=\(text)").status == .noContent)
+        #expect(try await self.fixture.storage.reader.userEntry(named: name) == nil)
+        try await self.send("DELETE", "\(LocalPaths.users)?name=\(text)").expectProblem(.notFound)
+        try await self.send("DELETE", LocalPaths.users).expectProblem(.notFound)
+        try await self.send("DELETE", "\(LocalPaths.users)?name=ada").expectProblem(.lastAdministrator)
+    }
+
     @Test(arguments: ["localhost", "127.0.0.1:8080", "push.example", "sealpost.local.example", "sealpost.local:80"])
     func anotherHostIsRefused(host: String) async throws {
         #expect(try await self.send("GET", Paths.users, host: host).status == .forbidden)

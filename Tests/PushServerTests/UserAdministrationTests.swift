@@ -94,7 +94,7 @@ import Testing
             #expect(response.status == .created)
             return
         }
-        try response.expectProblem(.invalidMember, "Name must not be . or ..")
+        try response.expectProblem(.invalidMember, "Name must be \(Username.rule)")
     }
 
     // MARK: Passwords
@@ -183,10 +183,10 @@ import Testing
         try await self.patch("bob", body).expectProblem(.invalidMember, detail)
     }
 
-    @Test func aMissingRequirementOfEncryptionMakesNoUser() async throws {
-        let body = #"{"Name":"new","WithoutPassword":true,"RequiresEncryption":null}"#
+    @Test(arguments: ["RequiresEncryption", "Role"]) func nullMakesNoUser(member: String) async throws {
+        let body = #"{"Name":"new","WithoutPassword":true,"\#(member)":null}"#
         let response = try await self.fixture.send(.post, Paths.users, user: "ada", body: body)
-        try response.expectProblem(.invalidMember, "RequiresEncryption must not be null")
+        try response.expectProblem(.invalidMember, "\(member) must not be null")
         #expect(try await self.fixture.send(.get, Paths.user("new"), user: "ada").status == .notFound)
     }
 

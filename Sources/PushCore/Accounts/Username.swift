@@ -6,8 +6,8 @@ internal import Bytes
 /// comparisons of names, upper and lower case are equal.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
     package static let maximumLength = 100
-    /// The rule for the text of a name, as error messages state it.
-    package static let rule = "1 to \(Self.maximumLength) characters of A-Z a-z 0-9 - _ @ # + ."
+    /// The rule for the name of a new user, as error messages state it.
+    package static let rule = "1 to \(Self.maximumLength) characters of A-Z a-z 0-9 - _ @ # + ., but not . or .."
 
     /// The name as it was first written; for comparisons, see `key`.
     package let description: String
@@ -22,6 +22,17 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         self.description = text
         self.key = text.lowercased()
     }
+
+    /// The name of a new user; `nil` if the text does not follow the rule.
+    ///
+    /// Clients and proxies remove the segments `.` and `..` from a path, so no request could reach
+    /// a user of this name. Version 0.1.0 created such users.
+    package static func ofNewUser(_ text: String) -> Username? {
+        Username(text).flatMap { $0.isDotSegment ? nil : $0 }
+    }
+
+    /// Whether a path cannot have the name as a segment.
+    package var isDotSegment: Bool { [".", ".."].contains(self.description) }
 
     /// The name of a user whom an issuer identifies by `text`. `prefix` is a text before the names
     /// of all users of this issuer.

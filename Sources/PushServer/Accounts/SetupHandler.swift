@@ -68,7 +68,7 @@ struct SetupHandler: Handler {
         let refusal = Problem(.forbidden, "the link was used or has expired; restart the server for a new one")
         let text = try body.requiredString("Code")
         guard self.code.matches(text) else { throw refusal }
-        guard let name = Username(try body.requiredString("Name")), ![".", ".."].contains(name.description) else {
+        guard let name = Username.ofNewUser(try body.requiredString("Name")) else {
             throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
         let password = Secret(try body.requiredString("Password"))

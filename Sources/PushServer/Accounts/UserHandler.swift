@@ -45,15 +45,10 @@ struct UserHandler: Handler {
 
     private func addUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
-        guard let name = Username(try body.requiredString("Name")) else {
+        guard let name = Username.ofNewUser(try body.requiredString("Name")) else {
             throw Problem(.invalidMember, "Name must be \(Username.rule)")
         }
-        guard ![".", ".."].contains(name.description) else {
-            // Clients and proxies remove the segments `.` and `..` from a path, so no request
-            // could reach a user of this name.
-            throw Problem(.invalidMember, "Name must not be . or ..")
-        }
-        try body.refuseNull(["Apps", "RequiresEncryption"])
+        try body.refuseNull(["Role", "Apps", "RequiresEncryption"])
         let role = try self.role(body) ?? .device
         let apps = try self.apps(body)
         let requiresEncryption = try body.bool("RequiresEncryption") ?? false
@@ -140,6 +135,10 @@ struct UserHandler: Handler {
 
     private func deleteUser(_ context: RequestContext) async throws -> Response {
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
+        return try await self.delete(name, context)
+    }
+
+    func delete(_ name: Username, _ context: RequestContext) async throws -> Response {
         let record = try context.record(.deleteUser, of: name.description)
         return try self.answer(to: try await self.store.deleteUser(name, by: record, now: context.now), of: name)
     }

@@ -50,7 +50,7 @@ package struct UserLine: Sendable, Hashable {
                 throw UserLineError("\(member.name) is there twice")
             }
         }
-        guard let name = values["Name"]?.text.flatMap({ Username($0) }), ![".", ".."].contains(name.description) else {
+        guard let name = values["Name"]?.text.flatMap(Username.ofNewUser) else {
             throw UserLineError("Name must be \(Username.rule)")
         }
         self.name = name

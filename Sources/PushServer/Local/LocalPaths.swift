@@ -3,7 +3,7 @@
 package enum LocalPaths {
     /// Shows that the daemon runs, and the id of its process.
     package static let daemon = "/local/daemon"
-    /// Exports and imports users as lines.
+    /// Exports and imports users as lines, and deletes a user whose name no path can have.
     package static let users = "/local/users"
     /// Shows all data of a user.
     package static let userData = "/local/user-data"

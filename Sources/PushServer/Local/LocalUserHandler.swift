@@ -5,12 +5,13 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Exports and imports users as lines.
+/// Exports and imports users as lines, and deletes users whose names no path can have.
 struct LocalUserHandler: Handler {
     let store: any AccountStore
     let reports: ReportReader
     let authenticator: Authenticator
     let settings: ServerSettings
+    let users: UserHandler
     let now: @Sendable () -> Date
     /// The number of lines of an export that are read and sent at a time.
     private static let pageSize = 500
@@ -22,6 +23,11 @@ struct LocalUserHandler: Handler {
             Route(.get, LocalPaths.users, .atLeast(.admin, .manage), query: ["hashes"]) { try self.export($0) },
             Route(.post, LocalPaths.users, .atLeast(.admin, .manage), query: ["dry", "hashes"]) {
                 try await self.importUsers($0)
+            },
+            Route(.delete, LocalPaths.users, .atLeast(.admin, .manage), query: ["name"]) { context in
+                let text = try Query(context.request.head.query)["name"]
+                guard let name = text.flatMap({ Username($0) }) else { throw Problem(.notFound) }
+                return try await self.users.delete(name, context)
             },
         ]
     }

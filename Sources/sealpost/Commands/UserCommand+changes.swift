@@ -3,6 +3,7 @@ import Foundation
 import PushAPI
 import PushApplication
 import PushCore
+import PushServer
 
 extension UserCommand {
     struct ChangeRole: AsyncParsableCommand {
@@ -134,10 +135,10 @@ struct ExistingUser: ParsableArguments {
         _ change: () throws -> JSONValue.Member?
     ) async throws {
         try await reportingErrors(json: output.json, using: options.file) {
-            let name = try self.segment
             let configuration = try options.load()
             let member = try change()
-            let path = Paths.user(name)
+            let isDeletedByQuery = member == nil && Username(self.name)?.isDotSegment == true
+            let path = isDeletedByQuery ? "\(LocalPaths.users)?name=\(self.name)" : Paths.user(try self.segment)
             try await self.asking(configuration) { administration in
                 do {
                     try await administration.ask(member == nil ? "DELETE" : "PATCH", path, member.map { .object([$0]) })
@@ -170,8 +171,7 @@ struct ExistingUser: ParsableArguments {
     /// user's name.
     var segment: String {
         get throws {
-            // `.` and `..` cannot be segments of a path.
-            guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw self.missing }
+            guard Username.ofNewUser(self.name) != nil else { throw self.missing }
             return Administration.encoded(self.name)
         }
     }

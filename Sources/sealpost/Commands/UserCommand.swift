@@ -54,7 +54,7 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
-                guard Username(self.name) != nil else {
+                guard Username.ofNewUser(self.name) != nil else {
                     throw ValidationError("\"\(self.name)\" is not \(Username.rule)")
                 }
                 let configuration = try self.options.load()

@@ -67,7 +67,7 @@ struct InitAnswers {
     }
 
     static func administrator(_ text: String) throws(InitRefusal) -> Username {
-        guard let name = Username(text) else {
+        guard let name = Username.ofNewUser(text) else {
             throw InitRefusal("\"\(text)\" is not \(Username.rule)")
         }
         return name

@@ -87,7 +87,7 @@ package struct IssuerRules: Sendable {
         guard let name = Username(escaping: text, after: self.namePrefix) else {
             throw .claim("\(self.nameClaim) makes a user name of more than \(Username.maximumLength) characters")
         }
-        guard ![".", ".."].contains(name.description) else {
+        guard !name.isDotSegment else {
             throw .claim("\(self.nameClaim) is not the name of a user: it must not be . or ..")
         }
         return IssuedIdentity(
