@@ -19,7 +19,7 @@ static class Verify {
     // so store the ids.
     public static bool IsGenuine(string secrets, string id, string timestamp, string signatures, byte[] body, DateTimeOffset now) {
         var isSigned = false;
-        foreach (var line in secrets.Split('\n').Select(line => line.Trim()).Where(line => line != "")) {
+        foreach (var line in secrets.TrimStart('\uFEFF').Split('\r', '\n').Select(line => line.Trim(' ', '\t')).Where(line => line != "")) {
             using (var code = new HMACSHA256(Key(line))) {
                 var digest = code.ComputeHash(Encoding.UTF8.GetBytes($"{id}.{timestamp}.").Concat(body).ToArray());
                 var expected = "v1," + Convert.ToBase64String(digest);
@@ -39,6 +39,7 @@ static class Verify {
 
     // Reads both alphabets of base64, with or without padding, as the server does.
     static byte[] Key(string secret) {
+        if (secret.Any(letter => letter < ' ' || letter > '~')) throw new FormatException("a secret may only have ASCII characters and blanks");
         var key = Encoding.UTF8.GetBytes(secret);
         if (secret.StartsWith("whsec_", StringComparison.Ordinal)) {
             var text = secret.Substring(6).Replace('-', '+').Replace('_', '/').TrimEnd('=');

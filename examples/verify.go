@@ -26,8 +26,8 @@ const tolerance = 5 * time.Minute
 // could replay a message, so store the ids.
 func Verify(secrets, id, timestamp, signatures string, body []byte, now time.Time) error {
 	isSigned := false
-	for _, line := range strings.Split(secrets, "\n") {
-		if line = strings.TrimSpace(line); line == "" {
+	for _, line := range strings.Split(strings.ReplaceAll(strings.TrimPrefix(secrets, "\ufeff"), "\r", "\n"), "\n") {
+		if line = strings.Trim(line, " \t"); line == "" {
 			continue
 		}
 		key, err := key(line)
@@ -37,7 +37,7 @@ func Verify(secrets, id, timestamp, signatures string, body []byte, now time.Tim
 		code := hmac.New(sha256.New, key)
 		fmt.Fprintf(code, "%s.%s.%s", id, timestamp, body)
 		expected := "v1," + base64.StdEncoding.EncodeToString(code.Sum(nil))
-		for _, signature := range strings.Fields(signatures) {
+		for _, signature := range strings.Split(signatures, " ") {
 			// Compares in constant time.
 			isSigned = hmac.Equal([]byte(signature), []byte(expected)) || isSigned
 		}
@@ -54,9 +54,12 @@ func Verify(secrets, id, timestamp, signatures string, body []byte, now time.Tim
 
 // key reads both alphabets of base64, with or without padding, as the server does.
 func key(secret string) ([]byte, error) {
+	if strings.IndexFunc(secret, func(letter rune) bool { return letter < ' ' || letter > '~' }) >= 0 {
+		return nil, errors.New("a secret may only have ASCII characters and blanks")
+	}
 	key, err := []byte(secret), error(nil)
 	if strings.HasPrefix(secret, "whsec_") {
-		text := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(secret[len("whsec_"):])
+		text := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(secret[len("whsec_"):], "="))
 		key, err = base64.RawStdEncoding.DecodeString(text)
 	}
 	if err != nil || len(key) < 24 {

@@ -2,6 +2,7 @@ import Cryptography
 import CurlHTTP
 import Foundation
 import PushCore
+import PushTesting
 import Reactor
 import Testing
 
@@ -75,6 +76,21 @@ import Testing
         #expect("\(try #require(error))".hasPrefix("secretFile: "))
     }
 
+    /// The libraries for backends and the recipes in Go and C# read the same table.
+    @Test func eachReceiverReadsTheServersSecrets() throws {
+        let vectors = try JSONDecoder().decode(
+            WebhookVectors.self,
+            from: Data(Repository.text(of: "docs/evidence/vectors/webhooks.json").utf8)
+        )
+        for row in vectors.secrets {
+            // The server reads files without a byte order mark.
+            let secret = try? WebhookSecret(Secret(String(row.text.trimmingPrefix("\u{FEFF}"))))
+            let body = Array(vectors.body.utf8)
+            let signature = secret?.signature(id: vectors.id, timestamp: "\(vectors.timestamp)", body: body)
+            #expect(signature == row.signature, "\(row.name)")
+        }
+    }
+
     @Test(arguments: [
         (200, [:], SendOutcome.success(Acceptance())), (204, [:], .success(Acceptance())),
         (302, ["location": "https://evil.example/"], .failure(.misconfigured(reason: "HTTP 302"))),
@@ -102,4 +118,18 @@ import Testing
         }
         #expect("\(try #require(error))" == "url: must be an https URL")
     }
+}
+
+/// The file `webhooks.json` of the vectors.
+private struct WebhookVectors: Decodable {
+    struct Row: Decodable {
+        var name: String
+        var text: String
+        var signature: String?
+    }
+
+    var id: String
+    var timestamp: Int
+    var body: String
+    var secrets: [Row]
 }

@@ -13,7 +13,8 @@ import {checkNumbers, isObject, optionsOf, read, refuse} from './wire.js';
 function keysOf(secrets) {
   const texts = [secrets].flat();
   if (!texts.every(text => typeof text === 'string')) throw new TypeError('secrets: give the text of secretFile, or a list of its lines');
-  const lines = texts.flatMap(text => text.split(/\r?\n/)).map(line => line.trim()).filter(line => line !== '');
+  const lines = texts.flatMap(text => text.replace(/^\ufeff/, '').split(/[\r\n]/)).map(line => line.replace(/^[ \t]+|[ \t]+$/g, '')).filter(line => line !== '');
+  if (!lines.every(line => /^[ -~]+$/.test(line))) throw new TypeError('secrets: a line may only have ASCII characters and blanks');
   // Node ignores characters that are not base64: with another key, each message would be refused.
   if (!lines.every(line => /^(?!whsec_)|^whsec_([-\w+/]{4})*([-\w+/]{2,3})?=*$/.test(line))) throw new TypeError('secrets: the text after whsec_ is not base64');
   const keys = lines.map(line => line.startsWith('whsec_') ? Buffer.from(line.slice(6), 'base64') : Buffer.from(line));
@@ -55,8 +56,8 @@ export class Webhook {
   verify(headers, body, now = Date.now() / 1000) {
     const field = name => String((typeof headers.get === 'function' ? headers.get(name) : headers[name]) ?? '');
     const [id, timestamp] = ['webhook-id', 'webhook-timestamp'].map(field);
-    const given = field('webhook-signature').split(' ').filter(text => text.startsWith('v1,')).map(text => Buffer.from(text.slice(3), 'base64'));
-    const due = this.#keys.map(key => createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest());
+    const given = field('webhook-signature').split(' ').map(text => Buffer.from(text));
+    const due = this.#keys.map(key => Buffer.from(`v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`));
     // All signatures are compared with all keys, so that the time reveals nothing.
     const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
     if (id === '' || matches.length === 0) throw new InvalidMessageError('no secret has signed the message; compare it with secretFile');

@@ -32,6 +32,20 @@ test('a signed message is read', () => {
   assert.equal(new Webhook(`${text}\r\n`).verify(headersOf('m', NOW, BODY, text), BODY, NOW).secureId, '4711');
 });
 
+test('secrets and signatures are read as the server reads them', () => {
+  const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
+  const {id, timestamp, body, secrets, secret, signatures} = JSON.parse(readFileSync(`${folder}/webhooks.json`, 'utf8'));
+  const verify = (text, signature) => new Webhook(text).verify({'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature}, body, timestamp);
+  for (const {name, text, signature} of secrets) {
+    if (signature === null) assert.throws(() => new Webhook(text), {name: 'TypeError', message: /^secrets: /}, name);
+    for (const one of signature?.split(' ') ?? []) assert.equal(verify(text, one).id, id, name);
+  }
+  for (const {name, field, isAccepted} of signatures) {
+    if (isAccepted) assert.equal(verify(secret, field).id, id, name);
+    else assert.throws(() => verify(secret, field), InvalidMessageError, name);
+  }
+});
+
 test('a changed, old or foreign message is refused', () => {
   const webhook = new Webhook(present);
   const refused = (headers, body = BODY) => assert.throws(() => webhook.verify({...headersOf('m'), ...headers}, body, NOW), InvalidMessageError);
@@ -61,7 +75,7 @@ test('either of two secrets verifies while one is changed', () => {
 
 test('a secret with a wrong character is refused, and is not printed', () => {
   const key = KEYS[0].subarray(2).toString('base64');
-  for (const text of [`*${key}`, `${key}*`, `${key.slice(0, 8)}*${key.slice(8)}`, `${key.slice(0, 8)} ${key.slice(8)}`, `${key.slice(0, 8)}=${key.slice(8)}`, `${key}A`, 'é'.repeat(32)]) {
+  for (const text of [`*${key}`, `${key}*`, `${key.slice(0, 8)}*${key.slice(8)}`, `${key.slice(0, 8)} ${key.slice(8)}`, `${key.slice(0, 8)}=${key.slice(8)}`, `${key}A`]) {
     assert.throws(() => new Webhook([next, `whsec_${text}`]), {name: 'TypeError', message: 'secrets: the text after whsec_ is not base64'}, text);
   }
   for (const wrong of [undefined, null, 5, KEYS[0], [present, null]]) assert.throws(() => new Webhook(wrong), {name: 'TypeError', message: /^secrets: give the text of secretFile, or/});

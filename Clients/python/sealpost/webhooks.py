@@ -73,7 +73,8 @@ class Webhook:
 
     def __init__(self, secrets: str, tolerance: int = 300):
         must_be(str, secrets=secrets)
-        self._keys = [_key(line.strip()) for line in secrets.splitlines() if line.strip()]
+        lines = [line.strip(" \t") for line in re.split("[\r\n]", secrets.removeprefix("\ufeff"))]
+        self._keys = [_key(line) for line in lines if line]
         if not self._keys:
             raise ValueError("secrets: there is no secret")
         self._tolerance = finite("tolerance", tolerance)
@@ -87,7 +88,7 @@ class Webhook:
         id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
         content = f"{id}.{timestamp}.".encode() + body
         expected = [b"v1," + base64.b64encode(hmac.digest(key, content, "sha256")) for key in self._keys]
-        given = fields.get("webhook-signature", "").encode().split()
+        given = fields.get("webhook-signature", "").encode().split(b" ")
         # `any` gets a list, not a generator, so that the time does not reveal which secret has
         # signed.
         if not any([hmac.compare_digest(one, other) for one in expected for other in given]):
@@ -102,6 +103,8 @@ class Webhook:
 
 
 def _key(secret: str) -> bytes:
+    if not re.fullmatch("[ -~]+", secret):
+        raise ValueError("secrets: a line may only have ASCII characters and blanks")
     key = secret.encode()
     if secret.startswith("whsec_"):
         # Accepts both alphabets of base64, with or without padding, as the server does.

@@ -1,10 +1,12 @@
 import base64
 import hmac
 import json
+import pathlib
 import unittest
 
 from sealpost import Confirmation, Events, InvalidMessage, Other, Push, Webhook
 
+FOLDER = pathlib.Path(__file__).resolve().parents[3] / "docs/evidence/vectors"
 OLD, NEW = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a text of twenty-four bytes"
 NOW = 1_800_000_000
 PUSH = b'{"secureId":"7","handle":"abcd"}'
@@ -59,6 +61,28 @@ class WebhookTests(unittest.TestCase):
         with self.assertRaises(InvalidMessage):
             Webhook(NEW).verify(old, PUSH, NOW)
 
+    def test_secrets_and_signatures_are_read_as_the_server_reads_them(self):
+        vectors = json.loads((FOLDER / "webhooks.json").read_text("utf-8"))
+        body, time = vectors["body"].encode(), vectors["timestamp"]
+
+        def verify(secrets, signature):
+            fields = {"webhook-id": vectors["id"], "webhook-timestamp": str(time), "webhook-signature": signature}
+            return Webhook(secrets).verify(fields, body, time)
+
+        for row in vectors["secrets"]:
+            with self.subTest(row["name"]):
+                for signature in (row["signature"] or "").split(" "):
+                    if signature:
+                        verify(row["text"], signature)
+                    else:
+                        self.assertRaisesRegex(ValueError, "^secrets: ", Webhook, row["text"])
+        for row in vectors["signatures"]:
+            with self.subTest(row["name"]):
+                if row["isAccepted"]:
+                    verify(vectors["secret"], row["field"])
+                else:
+                    self.assertRaises(InvalidMessage, verify, vectors["secret"], row["field"])
+
     def test_the_window_of_time_is_inclusive_and_has_two_sides(self):
         for skew, is_valid in ((-301, False), (-300, True), (300, True), (301, False)):
             with self.subTest(skew=skew):
@@ -90,7 +114,7 @@ class WebhookTests(unittest.TestCase):
 
     def test_a_secret_with_a_wrong_character_is_refused_without_printing_it(self):
         key = OLD[6:]
-        for text in ("*" + key, key[:8] + "*" + key[8:], key[:8] + " " + key[8:], key[:8] + "=" + key[8:], key + "A", key + "=A", "é" * 32):
+        for text in ("*" + key, key[:8] + "*" + key[8:], key[:8] + " " + key[8:], key[:8] + "=" + key[8:], key + "A", key + "=A"):
             with self.subTest(text=text), self.assertRaisesRegex(ValueError, "^secrets: the text after whsec_ is not base64$"):
                 Webhook(f"{NEW}\nwhsec_{text}")
         for secrets in (None, OLD.encode(), [OLD]):

@@ -16,18 +16,22 @@ struct WebhookSecret: Sendable {
 
     /// Reads a text with one secret on each line. A secret is `whsec_` and base64, or any other
     /// text; the bytes of such a text are the key.
+    ///
+    /// Each receiver must read the same keys, so the rule names only ASCII characters: languages
+    /// disagree about other blanks and ends of lines. `docs/evidence/vectors/webhooks.json` has
+    /// the rule's cases.
     init(_ text: Secret<String>) throws(SenderSettingsError) {
         var keys: [Secret<SymmetricKey>] = []
-        for line in text.exposed.split(whereSeparator: \.isNewline) {
-            let line = line.trimmingCharacters(in: .whitespaces)
+        for line in text.exposed.split(whereSeparator: { ["\n", "\r", "\r\n"].contains($0) }) {
+            let line = line.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
             if line.isEmpty { continue }
             let bytes =
                 line.hasPrefix(Self.prefix)
                 ? Base64.bytes(inAnySpelling: line.dropFirst(Self.prefix.count).utf8) : Array(line.utf8)
-            guard let bytes, bytes.count >= Self.shortest else {
+            guard let bytes, bytes.count >= Self.shortest, line.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
                 throw .badValue(
                     field: "secretFile",
-                    expected: "a file with whsec_ and base64, or a text, of at least \(Self.shortest) bytes a line"
+                    expected: "a file with whsec_ and base64, or ASCII text, of at least \(Self.shortest) bytes a line"
                 )
             }
             keys.append(Secret(SymmetricKey(data: bytes)))

@@ -32,7 +32,10 @@ public final class Webhook {
      * while one secret replaces another.
      */
     public Webhook(String secrets) {
-        Objects.requireNonNull(secrets, "secrets").lines().map(String::trim).filter(line -> !line.isEmpty()).forEach(line -> keys.add(key(line)));
+        for (String line : Objects.requireNonNull(secrets, "secrets").replaceFirst("^\uFEFF", "").split("[\r\n]")) {
+            String secret = line.replaceAll("^[ \t]+|[ \t]+$", "");
+            if (!secret.isEmpty()) keys.add(key(secret));
+        }
         if (keys.isEmpty()) throw new IllegalArgumentException("secrets: there is no secret");
     }
 
@@ -88,6 +91,7 @@ public final class Webhook {
     }
 
     private static byte[] key(String secret) {
+        if (!secret.matches("[ -~]+")) throw new IllegalArgumentException("secrets: a line may only have ASCII characters and blanks");
         byte[] key = secret.getBytes(StandardCharsets.UTF_8);
         if (secret.startsWith("whsec_")) {
             // Accepts both alphabets of base64, with or without padding, as the server does.

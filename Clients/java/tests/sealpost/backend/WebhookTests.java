@@ -4,6 +4,8 @@ import static sealpost.backend.Tests.equal;
 import static sealpost.backend.Tests.fails;
 
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
@@ -79,6 +81,38 @@ final class WebhookTests {
         }
         equal(fails(NullPointerException.class, () -> new Webhook(null)).getMessage(), "secrets");
         equal(verify("whsec_-_+/" + key + "===", fields("whsec_+/+/" + key, NOW, PUSH), PUSH).id, "m");
+    }
+
+    public static void secretsAndSignaturesAreReadAsTheServerReadsThem() throws Exception {
+        Json vectors = Json.read(Files.readAllBytes(Path.of(System.getenv("SEALPOST_VECTORS"), "webhooks.json")));
+        for (Json row : vectors.get("secrets").elements()) {
+            String text = row.get("text").string();
+            if (row.get("signature").kind() == Json.Kind.NULL) {
+                String message = fails(IllegalArgumentException.class, () -> new Webhook(text)).getMessage();
+                equal(message.startsWith("secrets: "), true, row.get("name").string());
+            } else {
+                for (String signature : row.get("signature").string().split(" ")) {
+                    equal(isAccepted(vectors, text, signature), true, row.get("name").string());
+                }
+            }
+        }
+        for (Json row : vectors.get("signatures").elements()) {
+            boolean isAccepted = isAccepted(vectors, vectors.get("secret").string(), row.get("field").string());
+            equal(Json.of(isAccepted).toString(), row.get("isAccepted").toString(), row.get("name").string());
+        }
+    }
+
+    private static boolean isAccepted(Json vectors, String secrets, String signature) {
+        Map<String, String> fields = Map.of(
+                "webhook-id", vectors.get("id").string(),
+                "webhook-timestamp", vectors.get("timestamp").toString(),
+                "webhook-signature", signature);
+        try {
+            verify(secrets, fields, vectors.get("body").string());
+            return true;
+        } catch (InvalidMessage error) {
+            return false;
+        }
     }
 
     public static void changedOldAndMalformedMessagesAreRefused() throws Exception {
