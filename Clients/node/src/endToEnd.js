@@ -70,7 +70,7 @@ const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 
 /** The JSON of a payload. Throws for a payload that no device could get. */
 function plainOf(payload, maximum) {
-  const plain = jsonOf(payload);
+  const plain = jsonOf(payload, 'payload');
   if (plain === undefined || plain === 'null') throw new TypeError('payload: give a value of JSON other than null');
   if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
   const length = Buffer.byteLength(plain);
@@ -342,7 +342,9 @@ function undo({values}, changes) {
  * A function that returns the options of a call's next request. The requests share the call's
  * deadline, after which the function throws an `UnreachableError`.
  */
-function sharedOptions(client, {deadline = client.deadline, signal, ...others}) {
+function sharedOptions(client, options) {
+  mustBe('an object', {client});
+  const {deadline = client.deadline, signal, ...others} = options;
   refuse(others);
   checkEnd({deadline, signal});
   const end = performance.now() + deadline;
@@ -432,7 +434,8 @@ export class Encryption {
   }
 
   async #recipients(client, to, app, rest, {pauses = false} = {}) {
-    const expressions = typeof to === 'string' ? [to] : [...to ?? []];
+    const expressions = [to ?? []].flat();
+    mustBe('a list of texts', {to: expressions});
     if (expressions.length === 0) throw new TypeError('to: name the recipients, since a payload is encrypted for their devices');
     const recipients = [], changes = [], users = [];
     for (const expression of expressions) {
@@ -478,8 +481,10 @@ export class Encryption {
       }
       if (changes.length > 0) {
         await this.#changed([...changes]);
-        // A timer of the caller's signal may be due since `changed` blocked the process.
-        await new Promise(done => { setTimeout(done); });
+        // Timers of the deadline and of the caller's signal may be due since `changed` blocked the
+        // process. Node counts the first timer here from a time before the block, so it can fire
+        // before these; the second fires after them.
+        for (let timer = 0; timer < 2; timer += 1) await new Promise(done => { setTimeout(done); });
       }
     } catch (error) {
       undo(this.pins, changes);

@@ -14,11 +14,11 @@ const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(va
 
 /**
  * The JSON of a value. Throws for texts, times and numbers that JSON lacks: as null, times and
- * numbers would have the meaning of the default.
+ * numbers would have the meaning of the default. An error calls the value `what`.
  */
-export const jsonOf = value => JSON.stringify(value, function (name, converted) {
+export const jsonOf = (value, what = 'body') => JSON.stringify(value, function (name, converted) {
   const own = this[name];
-  if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name}: ${own} is no value of JSON`);
+  if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name || what}: ${own} is no value of JSON`);
   if (hasHalf(name) || hasHalf(converted)) throw new TypeError('a text has half a surrogate pair');
   return converted;
 });

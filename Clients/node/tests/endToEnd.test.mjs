@@ -73,6 +73,16 @@ test('the same keys make the same payloads as in Python', () => {
   }
 });
 
+test('an envelope adds 192 bytes to the padded payload', () => {
+  const encryption = encryptionOf(SenderKey.generate()), recipients = [1, 2, 3].map(at => ({user: 'alice', key: device(at).key}));
+  for (const [length, size] of [[2, 256], [255, 256], [256, 512], [1023, 1024], [4095, 4096], [4096, 8192], [45_055, 45_056]]) {
+    const texts = [1, 2, 3].map(count => encryption.encrypt('x'.repeat(length - 2), recipients.slice(0, count))), padded = Math.ceil(size * 4 / 3);
+    assert.deepEqual(texts.map(text => text.length), [0, 1, 2].map(further => padded + 248 + 152 * further));
+    const [, , , sender, message, , content, entry] = texts[0].split('.'), encoded = [sender, message, content, entry.slice(0, 22), entry.slice(22)];
+    assert.equal(texts[0].length + encoded.reduce((sum, part) => sum + Buffer.from(part, 'base64url').length - part.length, 0), size + 192);
+  }
+});
+
 test('pins follow the histories', () => {
   for (const {name, steps} of vectors.histories) {
     let pins = new Pins();
@@ -118,11 +128,19 @@ test('payloads that no device could read are refused before a request', async ()
   for (const [payload, error] of [
     ['é'.repeat(22_527), {name: 'RangeError', message: /has 45056 bytes of JSON text; .* at most 45055/}],
     ...[null, undefined, {toJSON: () => null}].map(payload => [payload, {name: 'TypeError', message: /^payload: .* other than null/}]),
-    [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
+    [NaN, {name: 'TypeError', message: 'payload: NaN is no value of JSON'}], [[deep], levels], [{toJSON: () => ({a: deep})}, levels], ['\ud800', half], [['a\udfff'], half], [{'\ude00\ud83d': 1}, half],
   ]) {
     assert.throws(() => encryption.encrypt(payload, recipients), error);
     // The client has no methods, so a request would throw another error.
     await assert.rejects(encryption.send({deadline: 1000}, {to: 'username:alice', payload}), error);
+  }
+  for (const to of [['username:alice', null], [['username:alice']], 5]) {
+    await assert.rejects(encryption.prepare({deadline: 1000}, to), {name: 'TypeError', message: /^to: .* is not a list of texts$/});
+  }
+  for (const client of [null, undefined, 'https://push.example.com']) {
+    for (const call of [encryption.send(client, {to: 'username:alice', payload: 'x'}), encryption.prepare(client, 'username:alice')]) {
+      await assert.rejects(call, {name: 'TypeError', message: `client: ${client} is not an object`});
+    }
   }
 });
 
@@ -249,6 +267,15 @@ test('nothing is sent after a report that has blocked the process until the dead
   const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
   const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => { now = 60_000; }});
   await assert.rejects(encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {key: 'k'}), error => error instanceof UnreachableError && error.idempotencyKey === 'k');
+  assert.equal(publisher.sent.length, 0);
+});
+
+test('each call ends at a deadline that passes while a report blocks the process', async () => {
+  const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  for (const [name, argument] of [['send', {to: 'username:alice', payload: 'x'}], ['encrypted', {to: 'username:alice', payload: 'x'}], ['prepare', 'username:alice']]) {
+    const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50); }});
+    await assert.rejects(encryption[name](publisher, argument, {deadline: 10}), UnreachableError, name);
+  }
   assert.equal(publisher.sent.length, 0);
 });
 

@@ -17,7 +17,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, idempotency_key, is_user, must_be, positive, read,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, end_of, idempotency_key, is_user, must_be, positive, read,
     read_all, text_list, user, visible,
 )
 
@@ -107,7 +107,7 @@ class Client:
         repeat it with the same notifications and the same `key`.
         """
         must_be(collections.abc.Iterable, notifications=notifications)
-        key, end = idempotency_key(key), self._end(deadline)
+        key, end = idempotency_key(key), end_of(self, deadline)
         outcomes: List[Union[Sent, Problem]] = []
         for number, pieces in enumerate(_batches([_body(notification) for notification in notifications])):
             body = b'{"Notifications":[' + b",".join(pieces) + b"]}"
@@ -236,13 +236,10 @@ class Client:
             raise ValueError(f"body: a request with {method} has no body; use `query`")
         content = None if body is None else encoded(body)
         if method == "POST":
-            return self._attempt(method, path, lambda value: value, content, query, None, self._end(deadline))
+            return self._attempt(method, path, lambda value: value, content, query, None, end_of(self, deadline))
         return self._call(method, path, lambda value: value, content, query=query, deadline=deadline)
 
     # Requests
-
-    def _end(self, deadline: Optional[float]) -> float:
-        return time.monotonic() + (self._deadline if deadline is None else positive("deadline", deadline))
 
     def _delete(self, path: str, deadline: Optional[float]) -> bool:
         """Deletes something. Returns False if it does not exist, for example after a lost answer."""
@@ -274,7 +271,7 @@ class Client:
 
         A repetition of the request must have no second effect.
         """
-        end = self._end(deadline) if end is None else end
+        end = end_of(self, deadline) if end is None else end
         for number in itertools.count():
             try:
                 return self._attempt(method, path, result, body, query, key, end)

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError, Unreachable
-from .values import Notification, encoded, idempotency_key, is_user, members_of, must_be, positive, text_list
+from .values import Notification, encoded, end_of, idempotency_key, is_user, members_of, must_be, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -302,14 +302,15 @@ class Encryption:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
         `changed` is called with the changes of keys before anything is sent; if it raises, nothing is sent,
-        and the next call reports the changes again. If it ends after the deadline, nothing is sent, either.
+        and the next call reports the changes again. If it ends after the deadline, the call raises
+        `Unreachable`, and nothing is sent, either.
         All attempts of the call post the same text. A repeated call encrypts again, so the server refuses the
         same `key` as `idempotency-key-reused`. To repeat a call after a restart, store the payload of
         `encrypted`, and send that with `Client.send` and the key. If you use each key for one notification
         only, you can also treat the refusal as success: an earlier call with the key was stored. The deadline is
         for the requests of the keys and the post together.
         """
-        key, end = idempotency_key(key), _end(client, deadline)
+        key, end = idempotency_key(key), end_of(client, deadline)
         try:
             return client.send(self._encrypted(client, notification, end), key=key, deadline=_left(end))
         except SealpostError as error:
@@ -321,18 +322,18 @@ class Encryption:
 
         If you call it in a thread, at the start and then every half an hour, no payload waits for them.
         """
-        for recipient in self._recipients(client, to, app, _end(client, deadline)):
+        for recipient in self._recipients(client, to, app, end_of(client, deadline)):
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
 
     def encrypted(self, client: Any, notification: Any, *, deadline: Optional[float] = None) -> Any:
         """The notification with its payload encrypted for the trusted devices of its recipients."""
-        return self._encrypted(client, notification, _end(client, deadline))
+        return self._encrypted(client, notification, end_of(client, deadline))
 
     def _encrypted(self, client: Any, notification: Any, end: float) -> Any:
         # A subclass could replace the encrypted text, so the result is a plain notification. The
         # caller can change its own list while the call waits for the keys.
         members = members_of(notification)
-        to = members["to"] if isinstance(members["to"], str) else tuple(members["to"] or ())
+        to = members["to"] if isinstance(members["to"], str) else tuple(text_list("to", members["to"] or ()))
         # The app is named, since the payload is bound to it: otherwise the server would use the
         # caller's only app, which may be another.
         app = "default" if members["app"] is None else members["app"]
@@ -342,7 +343,7 @@ class Encryption:
 
     def _recipients(self, client: Any, to: Any, app: str, end: float) -> List[DeviceRecipient]:
         must_be(str, app=app)
-        expressions = [to] if isinstance(to, str) else list(to or ())
+        expressions = [to] if isinstance(to, str) else text_list("to", to or ())
         if not expressions:
             raise ValueError("to: name the recipients, since a payload is encrypted for their devices")
         recipients: List[DeviceRecipient] = []
@@ -370,6 +371,7 @@ class Encryption:
             self._lock.release()
         if not recipients:
             raise NoTrustedDevice(changes)
+        _left(end)  # `changed` may have taken all the time.
         return recipients
 
     def encrypt(
@@ -550,10 +552,6 @@ def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) ->
 
 
 # Calls.
-
-def _end(client: Any, deadline: Optional[float]) -> float:
-    return time.monotonic() + positive("deadline", client.deadline if deadline is None else deadline)
-
 
 def _left(end: float) -> float:
     """The time limit of the next request of a call. Raises `Unreachable` after the call's deadline."""

@@ -7,6 +7,7 @@ import json
 import math
 import numbers
 import re
+import time
 import uuid
 from datetime import datetime, timedelta
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
@@ -271,6 +272,11 @@ def positive(name: str, value: Any) -> Any:
     if finite(name, value) == 0:
         raise ValueError(f"{name} must be above 0")
     return value
+
+
+def end_of(client: Any, deadline: Optional[float]) -> float:
+    """The end of a call that begins now, as `time.monotonic` counts. Without a deadline of its own, the call has the client's."""
+    return time.monotonic() + positive("deadline", client.deadline if deadline is None else deadline)
 
 
 def _member(name: str) -> str:

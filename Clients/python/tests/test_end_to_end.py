@@ -110,10 +110,17 @@ def encryption_of(sender, pins=None):
 
 
 class Sending(unittest.TestCase):
-    def test_a_text_for_one_device_is_at_most_300_characters_longer_than_the_padded_payload_in_base64url(self):
-        sender, device = e2e.SenderKey.generate(), Device()
-        one = encryption_of(sender).encrypt("x" * 200, [e2e.DeviceRecipient("alice", device.key)])
-        self.assertLessEqual(len(one) - len(e2e._text(bytes(256))), 300)
+    def test_an_envelope_adds_192_bytes_to_the_padded_payload(self):
+        recipients = [e2e.DeviceRecipient("alice", Device(at=number).key) for number in range(3)]
+        encryption = encryption_of(e2e.SenderKey.generate())
+        for length, size in ((2, 256), (255, 256), (256, 512), (1023, 1024), (4095, 4096), (4096, 8192), (45_055, 45_056)):
+            with self.subTest(length=length):
+                texts = [encryption.encrypt("x" * (length - 2), recipients[:count]) for count in (1, 2, 3)]
+                padded = len(e2e._text(bytes(size)))
+                self.assertEqual([len(text) for text in texts], [padded + 248, padded + 400, padded + 552])
+                _, _, _, sender, message, _, content, entry = texts[0].split(".")
+                encoded = [sender, message, content, entry[:22], entry[22:]]
+                self.assertEqual(len(texts[0]) + sum(len(e2e._bytes(part)) - len(part) for part in encoded), size + 192)
 
     def test_too_many_devices_are_refused_with_their_number(self):
         sender, device = e2e.SenderKey.generate(), Device()
@@ -163,6 +170,22 @@ class Sending(unittest.TestCase):
             with self.assertRaises(sealpost.Unreachable) as caught:
                 encryption.send(client, notification, key="k", deadline=40)
             self.assertEqual((deadlines[10:], caught.exception.idempotency_key), ([40, 20], "k"))
+
+    def test_a_call_whose_report_ends_after_the_deadline_raises(self):
+        now, client, notification = 0.0, Client(alice=[UserKeys("alice", "A" * 22, Device().text)]), Notification("x", to="username:alice")
+
+        def late(changes):
+            nonlocal now
+            now += 60
+
+        for name, argument in (("send", notification), ("encrypted", notification), ("prepare", notification.to)):
+            encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(), changed=late)
+            with self.subTest(name), mock.patch.object(e2e.time, "monotonic", lambda: now):
+                with self.assertRaisesRegex(sealpost.Unreachable, "deadline"):
+                    getattr(encryption, name)(client, argument)
+            # The report has stored these pins.
+            self.assertEqual(list(encryption.pins.values), ["alice"])
+        self.assertEqual(client.sent, [])
 
     def test_the_deadline_also_ends_the_requests_for_keys(self):
         stop = threading.Event()
@@ -435,6 +458,10 @@ class Sending(unittest.TestCase):
             ("user must be of type str, not NoneType", lambda: pins.forget(None)),
             ("account must be of type str, not NoneType", lambda: pins.check("alice", None, [])),
             ("app must be of type str, not NoneType", lambda: encryption.prepare(Client(), "news", app=None)),
+            # The client knows no users, so a request would raise another error.
+            ("to must be a list of str", lambda: encryption.send(Client(), Notification("x", to=["username:alice", None]))),
+            ("to must be a list of str", lambda: encryption.prepare(Client(), ["username:alice", None])),
+            ("to must be a list of str", lambda: encryption.encrypted(Client(), Notification("x", to=5))),
             ("app must be of type str, not NoneType", lambda: encryption.encrypt("x", [], app=None)),
             ("notification must be of type Notification, not str", lambda: encryption.send(Client(), "text")),
             ("app must be of type str, not int", lambda: encryption.send(Client(), Notification("x", to="news", app=0))),

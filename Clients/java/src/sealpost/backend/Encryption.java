@@ -90,7 +90,8 @@ public final class Encryption {
     /**
      * @param changed is called with the changes of keys before anything is sent, for example to
      * store the pins and to tell somebody; if it throws, nothing is sent, and the next call reports
-     * the changes again; if it ends after the deadline, nothing is sent either
+     * the changes again; if it ends after the deadline, the call throws {@code Unreachable}, and
+     * nothing is sent either
      */
     public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
         this(key, pins, changed, MAXIMUM_PAYLOAD);
@@ -169,9 +170,10 @@ public final class Encryption {
     }
 
     private List<DeviceRecipient> recipients(Client client, Collection<String> to, String app) {
-        if (to.isEmpty()) {
+        if (Objects.requireNonNull(to, "to").isEmpty()) {
             throw new IllegalArgumentException("to: name the recipients, since a payload is encrypted for their devices");
         }
+        for (String expression : to) Objects.requireNonNull(expression, "to");
         List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
         Client limited = client.forOneCall();
@@ -189,6 +191,8 @@ public final class Encryption {
             }
         }
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
+        // `changed` may have taken all the time, too.
+        limited.checkEnd();
         return recipients;
     }
 

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** End-to-end encryption, with docs/evidence/vectors/end-to-end.json. */
 final class EndToEndTests {
@@ -245,6 +246,9 @@ final class EndToEndTests {
             Client client = script.client();
             fails(IllegalArgumentException.class, () -> encryption.send(client, notification));
             fails(IllegalArgumentException.class, () -> encryption.prepare(client, List.of(), "default"));
+            for (List<String> to : Arrays.asList(null, Arrays.asList("news", null))) {
+                equal(fails(NullPointerException.class, () -> encryption.prepare(client, to, "default")).getMessage(), "to");
+            }
             fails(IllegalArgumentException.class, () -> encryption.send(client, notification.to("news"), "a b"));
             equal(script.requests.size(), 0);
         }
@@ -253,15 +257,17 @@ final class EndToEndTests {
     public static void theRequestsForKeysAndThePostHaveOneDeadline() throws Exception {
         Notification notification = Notification.of("x").to(Notification.user("alice"));
         Script.Step keys = keys("alice", device(ACCOUNT, 1000));
-        try (Script script = new Script(keys, Script.Seen::sent)) {
+        try (Script script = new Script(keys, keys, keys)) {
             // The report ends after the deadline, so the post has no time.
-            Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {
+            Supplier<Encryption> late = () -> new Encryption(SENDER, new Pins(), changes -> {
                 long end = System.nanoTime() + 300_000_000;
                 while (System.nanoTime() < end) Thread.onSpinWait();
             });
             Client client = script.builder().deadline(Duration.ofMillis(300)).build();
-            equal(fails(Unreachable.class, () -> encryption.send(client, notification, "k")).idempotencyKey(), "k");
-            equal(script.requests.size(), 1);
+            equal(fails(Unreachable.class, () -> late.get().send(client, notification, "k")).idempotencyKey(), "k");
+            fails(Unreachable.class, () -> late.get().encrypted(client, notification));
+            fails(Unreachable.class, () -> late.get().prepare(client, notification.to(), "default"));
+            equal(script.requests.size(), 3);
         }
     }
 
@@ -472,6 +478,26 @@ final class EndToEndTests {
     public static void lengthsFallIntoClasses() {
         int[][] classes = {{0, 256}, {255, 256}, {256, 512}, {4095, 4096}, {4096, 8192}, {8191, 8192}, {8192, 12288}};
         for (int[] one : classes) equal(Encryption.padded(new byte[one[0]]).length, one[1]);
+    }
+
+    public static void anEnvelopeAdds192BytesToThePaddedPayload() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        List<DeviceRecipient> devices = recipients(List.of(device(ACCOUNT, 1), device(ACCOUNT, 2), device(ACCOUNT, 3)));
+        int[][] lengths = {{2, 256}, {255, 256}, {256, 512}, {1023, 1024}, {4095, 4096}, {4096, 8192}, {45_055, 45_056}};
+        for (int[] one : lengths) {
+            Json payload = Json.of("x".repeat(one[0] - 2));
+            for (int further = 0; further < 3; further++) {
+                String text = encryption.encrypt(payload, devices.subList(0, further + 1), "default");
+                equal(text.length(), (one[1] * 4 + 2) / 3 + 248 + 152 * further);
+            }
+            String text = encryption.encrypt(payload, devices.subList(0, 1), "default");
+            String[] parts = text.split("\\.");
+            int bytes = text.length();
+            for (String part : List.of(parts[3], parts[4], parts[6], parts[7].substring(0, 22), parts[7].substring(22))) {
+                bytes += java.util.Base64.getUrlDecoder().decode(part).length - part.length();
+            }
+            equal(bytes, one[1] + 192);
+        }
     }
 
     public static void contextsAreRenewedAFewAtATimeOrAhead() throws Exception {
