@@ -89,16 +89,19 @@ export interface OutboxTask {
   readonly date: number;
 }
 
-/** A task that the client has given up. */
+/** A task that the client has given up, or a waiting message that is too large for a proxy. */
 export interface OutboxFailure extends OutboxTask {
   /**
-   * The code of the server's refusal. Null if a message may or may not have been sent, and it is
-   * too late for a retry.
+   * The code of the server's refusal; `payload-too-large` also for a proxy's refusal. Null if a
+   * message may or may not have been sent, and it is too late for a retry.
    */
   readonly code: string | null;
-  /** The whole refusal; null if `code` is. */
+  /** The server's whole refusal; null if the server has not refused the task. */
   readonly problem: Problem | null;
 }
+
+/** A JSON value except null. TypeScript checks no members, and refuses functions by their symbol. */
+export type Payload = string | number | boolean | {readonly [member: string]: any; readonly [Symbol.hasInstance]?: never};
 
 /** The user's actions. The client stores each task, and sends it when it can reach the server. */
 export interface Outbox {
@@ -107,17 +110,24 @@ export interface Outbox {
   /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
   dismiss(id: number): Promise<boolean>;
   /**
-   * Sends any JSON value to the account's own devices; returns the notification's id, or null if
-   * the message waits.
+   * Sends any JSON value except null to the account's own devices. Returns the notification's id,
+   * or null if the message waits, or if another tab or the worker has sent it: do not send it
+   * again.
    */
-  send(payload: unknown): Promise<number | null>;
+  send(payload: Payload): Promise<number | null>;
   /** The number of waiting tasks. */
   count(): Promise<number>;
   /** The waiting tasks, the oldest first. */
   tasks(): Promise<OutboxTask[]>;
-  /** The last hundred tasks that the client has given up, the oldest first. */
+  /**
+   * The last hundred tasks that the client has given up, and messages that are too large for a
+   * proxy, which still wait; the oldest first.
+   */
   failures(): Promise<OutboxFailure[]>;
-  /** Removes a failed task, after the app has told the user, or a waiting task. */
+  /**
+   * Removes a failed task, after the app has told the user, or a waiting task; has no effect if the
+   * task is gone.
+   */
   discard(task: OutboxTask): Promise<void>;
 }
 
@@ -282,9 +292,10 @@ export class PushClient {
   changePassword(current: string, next: string): Promise<void>;
   /**
    * Deletes the stored state, then ends device and session at the server; true if the server has
-   * confirmed both. False if nobody is signed in; also, without an effect, if another account has
-   * signed in since, in another tab. Throws `storage` if the browser has not answered by the
-   * deadline, or cannot delete the stored state: call it again.
+   * confirmed both. False if it has not by the deadline: requests that still run then go on, and
+   * the client retries at the next start. False if nobody is signed in; also, without an effect, if
+   * another account has signed in since, in another tab. Throws `storage` if the browser has not
+   * answered by the deadline, or cannot delete the stored state: call it again.
    */
   signOut(): Promise<boolean>;
   /** Reports pending sign-outs to the server; true if it has confirmed all of them. */

@@ -773,6 +773,8 @@ export function success(answer) {
   throw new PushClientError('problem', title, {problem});
 }
 
+/** Whether the client still sends a task of the outbox: only the server's refusal has a status. */
+const isWaiting = ({failure}) => failure?.status === undefined;
 const isGone = error => error.code === 'problem' && [404, 410].includes(error.problem.status);
 
 // MARK: - Conversation
@@ -1060,6 +1062,9 @@ const FORMAT = 4;
  */
 const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
+/** The part of a store's timeout for the end of a commit that is too late to be aborted. */
+const COMMIT = 1 / 16;
+
 const TOO_LATE = 'The browser has not answered for its database in time.';
 
 /**
@@ -1215,11 +1220,11 @@ export class IndexedStore {
   async #transact(mode, body, durability = 'strict', latest = Infinity) {
     const deadline = Math.min(latest, Date.now() + this.#timeout * 1000);
     for (const isLast of [false, true]) {
-      const connection = this.#connect(), limited = promise => within(deadline, promise, TOO_LATE, 'storage');
+      const connection = this.#connect(), limited = (promise, end = deadline) => within(end, promise, TOO_LATE, 'storage');
       try {
         const database = await limited(connection);
         if (Date.now() >= latest) throw new PushClientError('storage', TOO_LATE);
-        return await transactionOf(database, mode, body, durability, limited);
+        return await transactionOf(database, mode, body, durability, limited, deadline + this.#timeout * 1000 * COMMIT);
       } catch (error) {
         const isLost = LOST_CONNECTION.includes(error?.name);
         // A connection without an answer is not used again.
@@ -1233,23 +1238,28 @@ export class IndexedStore {
 
 /**
  * The result of a transaction. If the browser deletes the database, the connection's `close` may be
- * the only event. A transaction that is too late for `limited` must not take effect later.
+ * the only event. A transaction that is too late for `limited` must not take effect later. If it is
+ * already committing, it cannot be aborted: the function then waits for its end until `latest`.
  */
-async function transactionOf(database, mode, body, durability, limited) {
+async function transactionOf(database, mode, body, durability, limited, latest) {
   let transaction, lose;
+  const outcome = new Promise((done, fail) => {
+    let result;
+    transaction = database.transaction('rows', mode, {durability});
+    lose = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
+    transaction.oncomplete = () => done(result);
+    transaction.onabort = lose;
+    database.addEventListener('close', lose);
+    body(transaction.objectStore('rows'), value => { result = value; });
+  });
   try {
-    return await limited(new Promise((done, fail) => {
-      let result;
-      transaction = database.transaction('rows', mode, {durability});
-      lose = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
-      transaction.oncomplete = () => done(result);
-      transaction.onabort = lose;
-      database.addEventListener('close', lose);
-      body(transaction.objectStore('rows'), value => { result = value; });
-    }));
+    return await limited(outcome);
   } catch (error) {
-    // A transaction that has ended by itself cannot be aborted.
-    try { transaction?.abort(); } catch {}
+    try {
+      transaction?.abort();
+    } catch {
+      return await limited(outcome, latest);
+    }
     throw error;
   } finally {
     database.removeEventListener('close', lose);
@@ -1912,13 +1922,14 @@ const LOCAL = 1 / 8;
 const textOf = pattern => value => typeof value === 'string' && pattern.test(value);
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
-const isJSON = value => {
-  // `JSON.stringify` writes numbers such as NaN as null, and leaves functions out.
+const isPayload = value => {
+  // The server refuses null, `JSON.stringify` writes numbers such as NaN as null, and it leaves
+  // functions out.
   const check = (_, one) => {
     if (['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one))) throw new TypeError('no JSON');
     return one;
   };
-  try { return JSON.stringify(value, check) !== undefined; } catch { return false; }
+  try { return ![undefined, 'null'].includes(JSON.stringify(value, check)); } catch { return false; }
 };
 const keysOf = length => value => listOf(key => typeof key === 'string' && bytesOfURL(key)?.length === length)(value) && value.length > 0;
 /** The kinds of options, as errors name them. A text such as `a text or null` joins several. */
@@ -1940,7 +1951,7 @@ const KINDS = {
   '{keys: [...]}': value => pinnedKeys(value).length === 0 || checkedOptions(value, {keys: 'a list of public keys of Ed25519 in base64url'}),
   'an object with `senders`': value => Boolean(value?.senders) && checkedOptions(value, {senders: 'a list of public keys', isRequired: 'true or false'}),
   'a time': value => !Number.isNaN(value instanceof Date ? value.getTime() : Date.parse(typeof value === 'string' ? value : '')),
-  'a JSON value': isJSON, 'a task of the outbox': value => typeof value?.key === 'string',
+  'a JSON value except null': isPayload, 'a task of the outbox': value => textOf(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)(value?.key),
   'a store': value => value instanceof MemoryStore || value instanceof IndexedStore,
 };
 
@@ -2068,7 +2079,7 @@ export class PushClient {
   #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
   /** This session's values that were read or written last, for a sign-out without a database. */
   #recent = {};
-  #channelName; #sent = null; #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
+  #channelName; #sent = new Map(); #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -2238,21 +2249,23 @@ export class PushClient {
    *
    * The deletion comes first, and needs neither a network nor free space. Returns whether the
    * server has confirmed, in answers for this account, the end of device and session. If the
-   * server has not, the client stores an order to end them, if it can store one. The client then
-   * retries at the next start of the page and with each event of the worker. If the token can no
-   * longer end a device, the account's next sign-in in this browser ends it.
+   * server has not, the client stores an order to end them, if it can store one. Requests that
+   * still run at the call's deadline go on in the page. The client retries at the next start of
+   * the page and with each event of the worker. If the token can no longer end a device, the
+   * account's next sign-in in this browser ends it.
    *
    * Returns false if nobody is signed in. Does nothing, and returns false, if another account has
    * signed in here since. Throws `storage` if the browser cannot delete the stored state, or has
-   * not answered by the call's deadline; then nothing has changed, so call `signOut` again.
+   * not answered by the call's deadline. Then nothing has changed, unless the browser has begun to
+   * commit the deletion and has not ended that in time. Call `signOut` again in either case.
    */
   async signOut() {
-    const deadline = this.#api.deadline(), end = this.#api.deadline(1), {account} = this;
+    const end = this.#api.deadline(1), {account} = this;
     let send = () => {};
     const isReady = new Promise(done => { send = done; });
     // This joins the queue of sign-outs before a worker learns of this sign-out. If the worker
     // sent the same requests first, this client would get other answers.
-    const turn = this.#inTurn(async () => (await isReady)(), deadline);
+    const turn = this.#inTurn(async () => (await isReady)());
     const {ending, isStored, isOther} = await this.#endHere(end).catch(error => {
       send(() => false);
       throw error;
@@ -2267,10 +2280,12 @@ export class PushClient {
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
+    // If the browser has taken most of the call's time, the requests go on after the call's end.
+    const sendBy = this.#api.deadline();
     // The stored state is gone before the client asks for the app's token.
-    const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
+    const renew = () => within(sendBy, this.#newSession(account, sendBy), '').then(({token}) => token, () => null);
     const isUnstored = ending !== null && !isStored;
-    send(isUnstored ? async () => (await this.#sendEnding(ending, this.#api.deadline(), renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
+    send(isUnstored ? async () => (await this.#sendEnding(ending, sendBy, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline: sendBy}));
     try {
       // Without a token the session may still be open at the server.
       return await within(end, turn, '') && ending !== null;
@@ -2286,10 +2301,8 @@ export class PushClient {
    * another session has begun here (`isOther`), or if the browser has not answered by `deadline`.
    */
   async #endHere(deadline) {
-    let ending = null, draft = null, isAbandoned = false, isOther = false;
+    let ending = null, draft = null, isOther = false;
     const end = async made => {
-      // If this change was abandoned because it took too long, it must not end a later session.
-      if (isAbandoned) throw new PushClientError('storage', TOO_LATE);
       const settings = await this.#storedSettings(made);
       isOther = settings.account !== null && !this.#isInSession(made.head);
       if (isOther) return;
@@ -2298,8 +2311,11 @@ export class PushClient {
       draft = made;
     };
     const limited = promise => within(deadline, promise, TOO_LATE, 'storage');
-    // A transaction ends after half of the call's time, also if the browser has lost its event.
-    const change = () => limited(this.#change(end, {isAnyEpoch: true, deadline}));
+    // A transaction ends after half of the call's time, also if the browser has lost its event. A
+    // commit that would be too late fails, so it cannot end a later session. The store's timeout is
+    // half of the call's time, too.
+    const commitBy = deadline - this.#settings.deadline * 1000 * COMMIT / 2;
+    const change = () => limited(this.#change(end, {isAnyEpoch: true, deadline: commitBy}));
     try {
       await change().catch(error => {
         if (isBroken(error)) throw error;
@@ -2309,7 +2325,6 @@ export class PushClient {
       if (!isOther) [this.#ended, this.#epoch] = [this.#epoch, draft.head.epoch];
       return {ending, isStored: true, isOther};
     } catch (error) {
-      isAbandoned = true;
       // Other tabs may only keep the database busy. Deleting it would delete the order, too.
       if (!isBroken(error)) throw error;
     }
@@ -2335,8 +2350,8 @@ export class PushClient {
    * Sends sign-outs in one tab or worker at a time: a second concurrent call would use a token
    * that the first call has ended.
    */
-  #inTurn(send, deadline = this.#api.deadline()) {
-    const run = () => alone(`${this.#channelName} endings`, deadline, send, send);
+  #inTurn(send) {
+    const deadline = this.#api.deadline(), run = () => alone(`${this.#channelName} endings`, deadline, send, send);
     return this.#sending = this.#sending.catch(() => {}).then(run);
   }
 
@@ -2867,30 +2882,40 @@ export class PushClient {
     },
 
     /**
-     * Sends any JSON value to the account's own devices only once: all attempts have the same key.
-     * Returns the notification's id, or null if the message waits. A refusal throws and removes it.
+     * Sends any JSON value except null to the account's own devices only once: all attempts have
+     * the same key. Returns the notification's id, or null if the message waits, or if another tab
+     * or the worker has sent it. A refusal throws and removes it.
      */
     send: async payload => {
-      checkedOption('payload', payload, 'a JSON value');
+      checkedOption('payload', payload, 'a JSON value except null');
       const key = crypto.randomUUID();
       let name;
-      await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
-      await this.#flush();
-      const left = await this.#read(name);
-      if (!left) return this.#sent?.name === name ? this.#sent.id : null;
-      if (!left.failure) return null;
-      await this.outbox.discard(left);
-      throw new PushClientError('problem', left.failure.title, {problem: left.failure});
+      // Another call of this tab may send the message, and gives its id to this call.
+      this.#sent.set(key, null);
+      try {
+        await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
+        await this.#flush();
+        const left = await this.#read(name);
+        if (!left) return this.#sent.get(key);
+        if (isWaiting(left)) return null;
+        await this.outbox.discard(left);
+        throw new PushClientError('problem', left.failure.title, {problem: left.failure});
+      } finally {
+        this.#sent.delete(key);
+      }
     },
 
     /** The number of waiting tasks. */
     count: async () => (await this.outbox.tasks()).length,
     /** The waiting tasks, the oldest first. */
-    tasks: async () => (await this.#tasks()).filter(({failure}) => !failure).map(({failure, ...task}) => task),
-    /** The last hundred tasks that the client has given up: tell the user, then `discard` them. */
+    tasks: async () => (await this.#tasks()).filter(isWaiting).map(({failure, ...task}) => task),
+    /**
+     * The last hundred tasks that the client has given up, and waiting messages that are too large
+     * for a proxy: tell the user, then `discard` them.
+     */
     failures: async () => (await this.#tasks()).filter(({failure}) => failure)
-      .map(({failure: problem, ...task}) => problem.status ? {...task, code: problem.code, problem} : {...task, code: null, problem: null}),
-    /** Removes a waiting or failed task. */
+      .map(({failure, ...task}) => ({...task, code: failure.status === 0 ? null : failure.code, problem: failure.status ? failure : null})),
+    /** Removes a waiting or failed task; has no effect if the task is gone. */
     discard: async task => {
       const {key} = checkedOption('task', task, 'a task of the outbox');
       await this.#change(async draft => {
@@ -2943,33 +2968,50 @@ export class PushClient {
 
   /**
    * Sends the waiting tasks in their order; throws the first error that makes the other tasks
-   * wait. Only one tab or worker sends at a time: a repeated call would be harmless, but is
-   * unnecessary.
+   * wait, or at the end that of a message whose answer was hidden. Only one tab or worker sends at
+   * a time: a repeated call would be harmless, but is unnecessary.
    */
   async #drain(deadline) {
     const drain = async () => {
+      let hidden = null;
       for (const name of [...(await this.#own.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
-        if (call && !call.failure) await this.#deliver(name, call, deadline);
+        if (!call || !isWaiting(call)) continue;
+        await this.#deliver(name, call, deadline).catch(error => {
+          // The browser hides the answer of a proxy, which may be the refusal of a large message,
+          // from a page of another origin.
+          if (call.kind !== 'send' || error.interference?.status !== 0) throw error;
+          hidden ??= error;
+        });
       }
+      if (hidden) throw hidden;
     };
     return alone(`${this.#channelName} outbox`, deadline, drain, () => { throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null}); });
   }
 
   async #deliver(name, call, deadline) {
     // The server stores a key for 24 hours. A later retry could send the message twice.
-    const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
+    const isLate = call.kind === 'send' && call.firstTry !== null && Math.abs(this.#now() - call.firstTry) > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {status: 0});
     if (call.kind === 'send' && call.firstTry === null) {
-      await this.#change(async draft => { if (await draft.row(name)) draft.write(name, {...call, firstTry: this.#now()}); });
+      // A failure stores the task again, with this time.
+      call = {...call, firstTry: this.#now()};
+      await this.#change(async draft => { if (await draft.row(name)) draft.write(name, call); });
     }
     let unmarked = [];
     try {
       const answer = await this.#request(call, deadline);
-      if (call.kind === 'send') this.#sent = {name, id: readItem(answer).id};
+      if (call.kind === 'send') {
+        const {id} = readItem(answer);
+        if (this.#sent.has(call.key)) this.#sent.set(call.key, id);
+      }
       // Of several ids, the server marks those that exist.
       if (call.ids.length > 1) unmarked = call.ids.filter(id => ![member(answer.json, 'read')].flat().includes(id));
     } catch (error) {
+      const {kind, status} = error.interference ?? {};
+      // A proxy's refusal must not block the other tasks. Anybody can forge it, so the message
+      // still waits.
+      if (call.kind === 'send' && kind === 'missingEcho' && status === 413) return this.#fail(name, call, {code: 'payload-too-large'});
       if (error.code !== 'problem') throw error;
       if (!isGone(error) || call.ids.length !== 1) return this.#fail(name, call, error.problem);
       await this.#removeItems(call.ids);
@@ -2992,8 +3034,8 @@ export class PushClient {
   }
 
   /**
-   * Marks a task as failed until the app discards it. The notification was shown as if the task
-   * were done; the next page restores the server's state.
+   * Marks a task as failed until the app discards it, or until it succeeds after all. The
+   * notification was shown as if the task were done; the next page restores the server's state.
    */
   async #fail(name, call, failure) {
     await this.#change(async draft => {
@@ -3001,7 +3043,7 @@ export class PushClient {
       draft.write(name, {...call, failure});
       if (call.kind !== 'send') draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
       const names = (await draft.names('outbox/')).sort(), calls = await Promise.all(names.map(other => draft.read(other)));
-      const failed = names.filter((_, place) => calls[place]?.failure);
+      const failed = names.filter((_, place) => calls[place] && !isWaiting(calls[place]));
       for (const old of failed.slice(0, Math.max(0, failed.length - MAXIMUM.failures))) draft.remove(old);
     });
   }

@@ -2,7 +2,7 @@
 // signing out.
 
 import assert from 'node:assert/strict';
-import {createPublicKey, randomInt, verify, webcrypto} from 'node:crypto';
+import {createPublicKey, randomInt, randomUUID, verify, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
 import {DeviceKeys, EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
@@ -190,13 +190,14 @@ test('many are marked in one request', async t => {
   assert.equal((await push.cachedInbox()).unreadCount, 0);
 });
 
-test('a message that may have arrived is not sent again after the server has forgotten its key', async t => {
+// A negative time stands for a clock that was ahead at the first attempt.
+for (const hours of [24, -24]) test(`a message that may have arrived is not sent again ${hours} hours later`, async t => {
   const server = new FakeServer();
   let now = 1_800_000_000_000;
   const push = await clientOf(t, server, {now: () => now});
   server.after = lost;
   assert.equal(await push.outbox.send('perhaps'), null);
-  now += 24 * 3_600_000;
+  now += hours * 3_600_000;
   server.after = response => response;
   await push.sync();
   const [left] = await push.outbox.failures();
@@ -230,6 +231,56 @@ test('a refusal of a message is thrown to its sender', async t => {
   };
   await assert.rejects(push.outbox.send('much'), error => error.problem.code === 'payload-too-large');
   assert.deepEqual([await push.outbox.tasks(), await push.outbox.failures()], [[], []]);
+});
+
+test("a message above a proxy's limit is a failure, blocks no other task, and still waits, because anybody can forge the answer", async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), [one, other] = [server.post('one'), server.post('other')];
+  let isLimited = true;
+  // The answer is forged: the server has stored the message.
+  server.after = (response, {method, body}) => isLimited && method === 'POST' && body === 'much' ? new Response('<html>413 Request Entity Too Large</html>', {status: 413}) : response;
+  await push.sync();
+  const codes = async () => (await push.outbox.failures()).map(({payload, code, problem}) => [payload, code, problem]);
+  assert.deepEqual([await push.outbox.send('much'), await codes(), await push.outbox.count()], [null, [['much', 'payload-too-large', null]], 1]);
+  assert.deepEqual([await push.outbox.dismiss(one), await push.outbox.send('little') > other, (await push.sync()).isFresh], [true, true, true]);
+  assert.deepEqual([await codes(), await push.outbox.count(), server.items.has(one)], [[['much', 'payload-too-large', null]], 1, false]);
+  isLimited = false;
+  const {notifications} = await push.sync();
+  assert.deepEqual([await codes(), await push.outbox.count(), notifications.map(({payload}) => payload)], [[], 0, ['other', 'much', 'little']]);
+  isLimited = true;
+  await push.outbox.send('much');
+  const [failure] = await push.outbox.failures();
+  // The second time the task is gone.
+  for (let time = 0; time < 2; time += 1) await push.outbox.discard(failure);
+  assert.deepEqual([await codes(), await push.outbox.count()], [[], 0]);
+});
+
+test("a message above a proxy's limit is not sent again after the server has forgotten its key", async t => {
+  const server = new FakeServer();
+  let now = 1_800_000_000_000;
+  const push = await clientOf(t, server, {now: () => now});
+  server.after = (response, {method}) => method === 'POST' ? new Response('<html>413 Request Entity Too Large</html>', {status: 413}) : response;
+  assert.equal(await push.outbox.send('much'), null);
+  const attempts = () => server.requests.filter(request => request === 'POST /api/notifications').length, seen = [];
+  for (const hours of [22, 2, 24]) {
+    now += hours * 3_600_000;
+    const before = attempts();
+    await push.sync();
+    seen.push([attempts() > before, (await push.outbox.failures()).map(({code}) => code), await push.outbox.count()]);
+  }
+  assert.deepEqual(seen, [[true, ['payload-too-large'], 1], [false, [null], 0], [false, [null], 0]]);
+});
+
+test('a message whose answer the browser hides from a page of another origin waits, and blocks no other task', async t => {
+  const server = new FakeServer(), id = server.post('one');
+  globalThis.location = new URL('https://app.example/');
+  t.after(() => { delete globalThis.location; });
+  const fetch = async (url, options) => url.endsWith('/healthz') ? new Response('') : options.body?.includes('much') ? lost() : server.fetch(url, options);
+  const push = await clientOf(t, server, {fetch});
+  assert.deepEqual([await push.outbox.send('much'), await push.outbox.send('little') > id], [null, true]);
+  await push.outbox.dismiss(id);
+  const {isFresh, notifications} = await push.sync();
+  assert.deepEqual([isFresh, notifications.map(({payload}) => payload), (await push.outbox.tasks()).map(({payload}) => payload)], [true, ['little'], ['much']]);
+  assert.deepEqual(await push.outbox.failures(), []);
 });
 
 test('a token that is refused or about to end is renewed, once for all that wait', async t => {
@@ -934,6 +985,14 @@ class FakeLocks {
     if (waiting[0] === entry) entry.start();
   });
 }
+
+test('each of several messages sent at the same time returns its id', async t => {
+  Object.defineProperty(globalThis, 'navigator', {value: {locks: new FakeLocks()}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  const server = new FakeServer(), push = await clientOf(t, server), payloads = ['one', 'two', 'three', 'four'];
+  const sent = await Promise.all(payloads.map(payload => push.outbox.send(payload)));
+  assert.deepEqual([sent.map(id => server.items.get(id)?.Payload), await push.outbox.count()], [payloads, 0]);
+});
 
 test('a worker that learns of a sign-out leaves it to the page, which gets the confirmation', async t => {
   Object.defineProperty(globalThis, 'navigator', {value: {locks: new FakeLocks()}, configurable: true});
@@ -1693,7 +1752,7 @@ test('options that do not exist, and impossible values, are refused before they 
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
     isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
     fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
-    payload: [undefined, 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}].map(task => () => push.outbox.discard(task)),
+    payload: [undefined, null, new Date(NaN), 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}, {key: 'x'}, {key: ''}, {key: 5}, [{key: randomUUID()}]].map(task => () => push.outbox.discard(task)),
     username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
     code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
@@ -1712,7 +1771,7 @@ test('options that do not exist, and impossible values, are refused before they 
 });
 
 async function outboxIsSignedOut({outbox}, id) {
-  const calls = {markRead: id, dismiss: id, send: 'text', count: undefined, tasks: undefined, failures: undefined, discard: {key: 'a key'}};
+  const calls = {markRead: id, dismiss: id, send: 'text', count: undefined, tasks: undefined, failures: undefined, discard: {key: randomUUID()}};
   assert.deepEqual(Object.keys(outbox), Object.keys(calls));
   for (const [name, given] of Object.entries(calls)) await assert.rejects(outbox[name](given), {code: 'signedOut', advice: 'signIn'}, name);
 }
@@ -1996,6 +2055,78 @@ for (const [name, isHeld] of Object.entries({reads: () => true, 'the commit': mo
     }
   });
 }
+
+test('a sign-out whose database frees itself only at the end of the call goes on after the call', {timeout: 20_000}, async t => {
+  const {server, faults, open, left} = await keeper(t), push = await open({store: await IndexedStore.open('sealpost', 4), deadline: 8});
+  let free, answer, isAsked = false, result = null;
+  const held = new Promise(done => { free = done; }), answered = new Promise(done => { answer = done; });
+  server.before = ({signal}) => Promise.race([answered, new Promise((_, fail) => { signal.addEventListener('abort', () => fail(signal.reason)); })]);
+  faults.busy = mode => mode === 'readwrite' ? (isAsked = true, held) : null;
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const turns = async () => { for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate); };
+  push.signOut().then(value => { result = value; });
+  while (!isAsked) await turns();
+  for (let waited = 0; waited < 7500; waited += 500) {
+    t.mock.timers.tick(500);
+    await turns();
+  }
+  faults.busy = () => null;
+  free();
+  while (left().length !== 1) await turns();
+  for (; result === null; await turns()) t.mock.timers.tick(100);
+  assert.deepEqual([result, push.account, server.tokens.size, server.devices.size, left().length], [false, null, 1, 1, 1]);
+  answer();
+  for (let turn = 0; turn < 100 && left().length > 0; turn += 1) await turns();
+  assert.deepEqual([server.tokens.size, server.devices.size, left()], [0, 0, []]);
+});
+
+for (const [begin, end, first, isOut] of [[7500, 7900, false, true], [7900, 8100, 'storage', false], [7500, 8100, 'storage', true]]) {
+  test(`a sign-out whose commit begins after ${begin} ms and ends after ${end} ms of 8000 is right about its effect`, {timeout: 20_000}, async t => {
+    const {server, faults, open, left} = await keeper(t), push = await open({store: await IndexedStore.open('sealpost', 4), deadline: 8}), before = left();
+    let isAsked = false, result = null;
+    const gates = [begin, end].map(time => {
+      const gate = {time};
+      gate.isOpen = new Promise(done => { gate.open = done; });
+      return gate;
+    });
+    faults.busy = mode => mode === 'readwrite' ? (isAsked = true, gates[0].isOpen) : null;
+    faults.committing = mode => mode === 'readwrite' ? gates[1].isOpen : null;
+    t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+    const turns = async () => { for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate); };
+    push.signOut().then(value => { result = value; }, error => { result = error.code; });
+    while (!isAsked) await turns();
+    // The server gets no request before the end of the call.
+    server.before = lost;
+    for (let time = 50; time <= 8200; time += 50) {
+      t.mock.timers.tick(50);
+      for (const gate of gates) if (gate.time === time) gate.open();
+      await turns();
+    }
+    assert.deepEqual([result, left().length === 1], [first, isOut]);
+    if (!isOut) assert.deepEqual([push.account, left()], ['alice', before]);
+    [faults.busy, faults.committing] = [() => null, () => null];
+    server.before = () => {};
+    if (first === 'storage') await push.signOut();
+    else await push.finishSignOuts();
+    t.mock.timers.reset();
+    assert.deepEqual([push.account, left(), server.tokens.size, server.devices.size], [null, [], 0, 0]);
+  });
+}
+
+test('a commit that is too late to be aborted counts, if it ends soon', async t => {
+  const {faults} = await keeper(t), store = await IndexedStore.open('sealpost', 1), {revision} = await store.head();
+  let end;
+  const slow = new Promise(done => { end = done; });
+  faults.committing = mode => mode === 'readwrite' ? slow : null;
+  t.mock.timers.enable({apis: ['setTimeout', 'Date'], now: Date.now()});
+  const turns = async () => { for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate); };
+  const commit = store.commit(revision, new Map(), {});
+  await turns();
+  t.mock.timers.tick(1000);
+  await turns();
+  end();
+  assert.equal(await commit, true);
+});
 
 test('a sign-out deletes no database that a newer version of the page or the app has closed to it', async t => {
   const {push, server, faults, left} = await keeper(t), before = left();

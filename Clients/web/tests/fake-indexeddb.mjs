@@ -13,6 +13,8 @@ export class FakeIndexedDB {
   isSilent = false;
   /** The promise that a transaction of a mode or a deletion waits for, as beside other tabs. */
   busy = () => null;
+  /** The promise that a commit waits for, when its transaction can no longer be aborted. */
+  committing = () => null;
 
   open(name, version) {
     if (this.isSilent) return {};
@@ -94,16 +96,23 @@ class Connection extends EventTarget {
   transaction(_, mode) {
     if (this.isClosed) throw new DOMException('The database connection is closing.', 'InvalidStateError');
     const {databases, name} = this, rows = new Map(databases.databases.get(name)), transaction = {error: null};
-    let waiting = 0, isAborted = false;
-    transaction.abort = () => { isAborted = true; };
+    let waiting = 0, isAborted = false, isCommitting = false;
+    transaction.abort = () => {
+      if (isCommitting) throw new DOMException('The transaction is finished.', 'InvalidStateError');
+      isAborted = true;
+    };
     const request = answer => {
       if (databases.isSilent) return {};
       waiting += 1;
       return ask(one => { one.result = answer(); }, () => {
         waiting -= 1;
         if (waiting > 0 || isAborted) return;
-        databases.databases.set(name, rows);
-        transaction.oncomplete?.();
+        isCommitting = true;
+        const slow = databases.committing(mode), end = () => {
+          databases.databases.set(name, rows);
+          transaction.oncomplete?.();
+        };
+        if (slow) slow.then(end); else end();
       }, databases.busy(mode));
     };
     const names = ({lower, upper}) => [...rows.keys()].filter(name => name >= lower && name <= upper).sort();

@@ -117,6 +117,15 @@ new PushClient();
 await push.notification('7');
 // @ts-expect-error the cached item may be missing
 (await push.cachedNotification(7)).payload;
+interface Note { readonly text: string; of?: Note[] }
+const notes: readonly Note[] = [{text: 'x'}];
+for (const payload of ['x', 5, true, {text: 'x', bind: null}, {}, notes, notes[0]]) await push.outbox.send(payload);
+// @ts-expect-error the server refuses null
+await push.outbox.send(null);
+// @ts-expect-error a function is no JSON value
+await push.outbox.send(() => 1);
+// @ts-expect-error JSON has no bigint
+await push.outbox.send(5n);
 // @ts-expect-error it is a task of the outbox
 await push.markRead(7);
 // @ts-expect-error the time may be missing
