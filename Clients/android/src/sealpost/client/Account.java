@@ -221,13 +221,22 @@ final class Account {
         throw busy();
     }
 
-    /** The latest index; an empty one if the files are unreadable. */
+    /**
+     * The latest index. If the files are unreadable or the sign-in has ended, the index that this
+     * client has read last; an empty index if it has read none.
+     */
     Index lastIndex() {
         try {
             return read().index;
         } catch (PushClientException unreadable) {
-            return new Index();
+            Snapshot last = this.last;
+            return last == null ? new Index() : last.index;
         }
+    }
+
+    /** Stores the order to end the session and the device of an account. */
+    interface Ending {
+        void store(Index former) throws PushClientException;
     }
 
     /**
@@ -238,13 +247,17 @@ final class Account {
      * of another account, which signs out that account's other clients.
      *
      * @param user the user who signs in, as in {@link Credentials#account}
+     * @param ending is called before the state of another account is removed
+     * @return whether the state was that of another account
      */
-    synchronized void begin(final @Nullable String id, final @Nullable String token, String user) throws PushClientException {
+    synchronized boolean begin(
+            final @Nullable String id, final @Nullable String token, String user, Ending ending) throws PushClientException {
         Index before = read().index;
         boolean isOther = before.account == null
                 ? !before.outbox.isEmpty() && !Answer.lowered(user).equals(Answer.lowered(this.user))
                 : id != null && !id.equals(before.account);
         if (isOther) {
+            ending.store(before);
             remove();
             signIn = null;
             memory = null;
@@ -258,6 +271,7 @@ final class Account {
                 return null;
             }
         });
+        return isOther;
     }
 
     /**

@@ -69,9 +69,12 @@ final class Api {
 
     private Answer callAs(Request request, Deadline deadline) throws PushClientException {
         if (request.isAnonymous) return ask(request, null, deadline).success();
+        String account = request.account == null ? own.id() : request.account;
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw PushClientException.signedOut();
+        // The token may be that of another account, which has signed in with this client.
+        own.require(account);
         // A request that must be sent only once does not carry out the challenge: another request
         // does.
         boolean isOther = isHeldBack && !request.isRepeatable;
@@ -84,6 +87,7 @@ final class Api {
         }
         // The client sends the request only once more: it does not try a refused credential again.
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
+        own.require(account);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
         Answer second = ask(request, next, deadline);
         last = next;
@@ -165,6 +169,25 @@ final class Api {
         }
     }
 
+    /**
+     * The token of this client's own session; null if unknown. A token provider may already have
+     * the token of the account that has replaced this client's account.
+     */
+    @Nullable String ownToken(Deadline deadline) {
+        return credentials.isOneToken() ? lastAuthorization(deadline) : lastToken();
+    }
+
+    /** The token of the last request with an answer; null for a password and before the first answer. */
+    @Nullable String lastToken() {
+        String last = this.last;
+        return last != null && last.startsWith("Bearer ") ? last : null;
+    }
+
+    /** Records the token of a sign-in, which is this client's own from then on. */
+    void begin(String token) {
+        last = "Bearer " + token;
+    }
+
     /** Sends a request, and sends it again if the connection was lost. */
     private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushClientException {
         try {
@@ -214,6 +237,7 @@ final class Api {
         // With a token, the first answer that names an account determines the client's account.
         // With a password, identify() has asked for the account.
         if (account == null && credentials.username() == null) learn(answer, answer.account);
+        if (account != null && account.equals(answer.account)) own.store(account);
         return answer;
     }
 

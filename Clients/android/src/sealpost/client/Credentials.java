@@ -205,6 +205,11 @@ public final class Credentials {
         return provider != null && !(provider instanceof LocalToken);
     }
 
+    /** Whether these credentials are one token. */
+    boolean isOneToken() {
+        return provider instanceof FixedToken;
+    }
+
     /** The value of {@code Authorization}; null if the client has no valid credential left. */
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushClientException {
         if (provider == null) return refused == null ? basic : null;

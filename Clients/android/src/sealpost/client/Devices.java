@@ -79,23 +79,26 @@ public final class Devices {
 
     /**
      * Whether the server's list of devices has a registration. If the list has the registration
-     * without this device's public keys, the call gives them to the server.
+     * without this device's public keys, the call gives them to the server. It also replaces other
+     * keys of the account if {@code isNew}: the device had them before it lost its data.
      */
-    boolean isListed(String registration, Deadline deadline) throws PushClientException {
+    boolean isListed(String registration, boolean isNew, Deadline deadline) throws PushClientException {
         for (Device device : list(deadline)) {
             if (!device.id().equals(registration) || device.isRetired()) continue;
             DeviceKey own = client.options.deviceKey();
-            if (own != null) compare(own, device, deadline);
+            if (own != null) compare(own, device, isNew, deadline);
             return true;
         }
         return false;
     }
 
-    private void compare(DeviceKey own, Device device, Deadline deadline) throws PushClientException {
+    private void compare(DeviceKey own, Device device, boolean isNew, Deadline deadline) throws PushClientException {
         DeviceKey listed = device.publicKeys();
+        // Approvals by other devices stay.
+        if (listed != null && listed.id().equals(own.id())) return;
         // Senders refuse keys of another account, so those cannot replace this device's keys.
-        if (listed == null || !listed.account().equals(own.account())) setKey(device.id(), own.text(), deadline);
-        else if (!listed.id().equals(own.id())) throw PushClientException.keyReplaced();
+        if (!isNew && listed != null && listed.account().equals(own.account())) throw PushClientException.keyReplaced();
+        setKey(device.id(), own.text(), deadline);
     }
 
     /**

@@ -38,6 +38,12 @@ final class Draft {
         next = contents.lastKey() + 1;
     }
 
+    /** Throws if an answer is for another account, which this state has replaced. */
+    void require(@Nullable String answered) throws PushClientException {
+        boolean isOther = answered != null && index.account != null && !answered.equals(index.account);
+        if (isOther) throw PushClientException.signedOut();
+    }
+
     /** The bytes of the new contents. */
     long size() {
         long size = 0;

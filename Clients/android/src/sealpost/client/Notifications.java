@@ -198,6 +198,7 @@ final class Notifications {
         client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {
+                draft.require(answer.account);
                 Outbox.finish(draft, task);
                 boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
                 if (isOver || !draft.isUntouched(item.id(), before)) return null;

@@ -38,7 +38,7 @@ public final class Outbox {
         this.client = client;
     }
 
-    /** A task that the server has refused, or whose outcome is unknown. */
+    /** A task that the server or a proxy has refused, or whose outcome is unknown. */
     public static final class Failure {
         private final String key;
         private final @Nullable String code;
@@ -57,6 +57,10 @@ public final class Outbox {
         /**
          * The code of the server's refusal; null if the first attempt was more than 23 hours ago
          * and may have reached the server.
+         *
+         * <p>A message that is too large for a proxy in front of the server has the code {@code
+         * payload-too-large}, too. It still waits until the app discards it, for at most 23 hours,
+         * because the server has not signed the proxy's refusal.
          */
         public @Nullable String code() {
             return code;
@@ -126,13 +130,13 @@ public final class Outbox {
         return failed;
     }
 
-    /** Removes a failed task. Call this after the app has told the user. */
+    /** Removes a failed task, also if it still waits. Call this after the app has told the user. */
     public void discard(final Failure failure) throws PushClientException {
         client.api.requireCredentialForTask();
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
-                draft.index.failed.remove(failure.key);
+                finish(draft, failure.key);
                 return null;
             }
         });
@@ -141,7 +145,8 @@ public final class Outbox {
     /**
      * Sends all waiting tasks in their order. Throws when the network fails or the server is busy;
      * the remaining tasks then wait. Tasks that the server refuses for good move to
-     * {@link #failures}.
+     * {@link #failures}. Messages that are too large for a proxy are in {@link #failures}, too, and
+     * do not make the other tasks wait.
      */
     public void flush() throws PushClientException {
         Deadline deadline = client.options.deadline();
@@ -150,19 +155,36 @@ public final class Outbox {
     }
 
     void flush(Deadline deadline) throws PushClientException {
+        Set<String> tooLarge = new LinkedHashSet<>();
         // Other threads may keep adding tasks.
         for (int count = 0; count < 2 * MAXIMUM_TASKS; count++) {
-            List<Task> tasks = client.account.read().index.outbox;
+            List<Task> tasks = new ArrayList<>();
+            for (Task task : client.account.read().index.outbox) {
+                if (!tooLarge.contains(task.key)) tasks.add(task);
+            }
             if (tasks.isEmpty()) return;
             Task task = tasks.get(0);
             try {
                 perform(task, tasks, deadline);
             } catch (PushClientException error) {
                 Problem problem = error.problem();
-                if (error.reason() != PushClientException.Reason.PROBLEM || problem == null) throw error;
-                fail(task.key, problem.code());
+                if (task.kind == Task.Kind.SEND && isTooLargeForProxy(error)) {
+                    // A proxy's refusal must not block the other tasks. Anybody can forge its
+                    // answer, so the task still waits.
+                    tooLarge.add(task.key);
+                    fail(task.key, "payload-too-large", false);
+                } else if (error.reason() == PushClientException.Reason.PROBLEM && problem != null) {
+                    fail(task.key, problem.code(), true);
+                } else {
+                    throw error;
+                }
             }
         }
+    }
+
+    private static boolean isTooLargeForProxy(PushClientException error) {
+        Interference found = error.interference();
+        return found != null && found.kind() == Interference.Kind.MISSING_ECHO && found.status() == 413;
     }
 
     private boolean isUncertain(Task task) {
@@ -193,7 +215,7 @@ public final class Outbox {
                 client.notifications.dismiss(task.id, task.key, deadline);
                 break;
             default:
-                if (isUncertain(task)) fail(task.key, "");
+                if (isUncertain(task)) fail(task.key, "", true);
                 else send(task, deadline);
         }
     }
@@ -215,7 +237,7 @@ public final class Outbox {
             }
         } else if (isThere(task.key)) {
             // The payload is damaged, so the task cannot be sent.
-            fail(task.key, "");
+            fail(task.key, "", true);
             return;
         }
         finish(task.key);
@@ -245,14 +267,14 @@ public final class Outbox {
         });
     }
 
-    private void fail(final String key, final String code) throws PushClientException {
+    private void fail(final String key, final String code, final boolean isFinal) throws PushClientException {
         client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 List<Task> tasks = draft.index.outbox;
                 for (Task task : new ArrayList<>(tasks)) {
                     if (!task.key.equals(key)) continue;
-                    tasks.remove(task);
+                    if (isFinal) tasks.remove(task);
                     draft.index.failed.put(key, code.substring(0, Math.min(code.length(), MAXIMUM_CODE)));
                 }
                 while (draft.index.failed.size() > MAXIMUM_FAILED) {
@@ -274,6 +296,7 @@ public final class Outbox {
     }
 
     static void finish(Draft draft, @Nullable String key) {
+        draft.index.failed.remove(key);
         for (Task task : new ArrayList<>(draft.index.outbox)) {
             if (task.key.equals(key)) draft.index.outbox.remove(task);
         }

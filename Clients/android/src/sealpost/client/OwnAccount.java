@@ -11,6 +11,7 @@ final class OwnAccount {
     private final @Nullable Account account;
 
     private volatile @Nullable String known;
+    private volatile boolean isStored = false;
 
     OwnAccount(@Nullable Account account, @Nullable String known) {
         this.account = account;
@@ -24,6 +25,11 @@ final class OwnAccount {
             if (stored != null) remember(stored);
         }
         return known;
+    }
+
+    /** Throws if a sign-in has replaced the account to which a request belongs. */
+    void require(@Nullable String asking) throws PushClientException {
+        if (asking != null && !asking.equals(id())) throw PushClientException.signedOut();
     }
 
     /**
@@ -48,10 +54,30 @@ final class OwnAccount {
         return remember(decided).equals(id);
     }
 
-    /** Stores the identifier and the token of a user's sign-in, in one step. */
-    void begin(@Nullable String id, @Nullable String token, String user) throws PushClientException {
-        if (account != null) account.begin(id, token, user);
+    /**
+     * Stores an identifier that the app has set, so that the next account's sign-in knows whose
+     * state is stored.
+     */
+    void store(String id) {
+        if (isStored) return;
+        isStored = true;
+        learn(id);
+    }
+
+    /**
+     * Stores the identifier and the token of a user's sign-in, in one step. Returns whether the
+     * sign-in has replaced another account.
+     */
+    boolean begin(@Nullable String id, @Nullable String token, String user, Account.Ending ending) throws PushClientException {
+        String former = known;
+        // Before the token is stored: a call of the former account that runs now must not use it.
         if (id != null) known = id;
+        try {
+            return account != null && account.begin(id, token, user, ending);
+        } catch (PushClientException unstored) {
+            known = former;
+            throw unstored;
+        }
     }
 
     private synchronized String remember(String id) {

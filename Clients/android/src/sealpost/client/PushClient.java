@@ -44,6 +44,7 @@ public final class PushClient {
     private final Payloads payloads = new Payloads(this);
     /** Whether the server has confirmed to this client that the registration exists. */
     private volatile boolean isRegistrationChecked = false;
+    private volatile boolean hasSignedOut = false;
 
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
@@ -307,11 +308,14 @@ public final class PushClient {
 
     /**
      * Registers this device, and returns the id of its registration. In one process, clients that
-     * use the same folder register one after the other.
+     * use the same folder register one after the other. Clients in other processes register under
+     * the same id.
      *
      * <p>With {@link Options#deviceKey}, the call also gives the server the device's public keys,
-     * unless the server has them. If the server lists other keys for this device, the call
-     * registers, and then throws {@link PushClientException.Reason#KEY_REPLACED}.
+     * unless the server has them. If the server lists other keys for a device that was registered
+     * before, the call registers, and then throws {@link PushClientException.Reason#KEY_REPLACED}.
+     * At the first registration after a sign-out, or after {@link Store#reset}, the device's keys
+     * replace the listed keys.
      *
      * @param platform the name of a sender in the server's configuration, such as {@code fcm}
      * @param handle the provider's token for this device; empty for {@code stream}, which has none
@@ -361,7 +365,7 @@ public final class PushClient {
 
     private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
         try {
-            isRegistrationChecked = devices.isListed(registration, deadline);
+            isRegistrationChecked = devices.isListed(registration, false, deadline);
             return !isRegistrationChecked;
         } catch (PushClientException unanswered) {
             PushClientException.Reason reason = unanswered.reason();
@@ -396,13 +400,15 @@ public final class PushClient {
      *
      * <p>From then on, this client and others with the same store and name accept only answers for
      * the session's account. If the session belongs to another account than before, the client
-     * removes the stored state of the old account. It also does so if tasks of the outbox were
-     * stored before the first answer, under another name than {@code username}.
+     * removes the stored state of the old account, and ends the old session and its device at the
+     * server, as {@link #signOut} does. It also does so if tasks of the outbox were stored before
+     * the first answer, under another name than {@code username}.
      */
     public Session signIn(String username, String password) throws PushClientException {
+        Deadline deadline = options.deadline();
         Api api = new Api(options, Credentials.typed(username, password), this.api.own());
-        Session session = newSession(api, username);
-        begin(session, session.token(), api.account());
+        Session session = newSession(api, username, deadline);
+        begin(session, session.token(), api.account(), deadline);
         return session;
     }
 
@@ -415,17 +421,18 @@ public final class PushClient {
     public Session signInWithCode(String code) throws PushClientException {
         // Throws for a client that has signed out.
         account.read();
+        Deadline deadline = options.deadline();
         Request request = new Request("POST", Paths.ENROLMENT);
         request.isRepeatable = false;
         request.isSignIn = true;
         request.isAnonymous = true;
         request.body = Json.object().with("Code", Json.of(code));
-        Answer answer = api.call(request, options.deadline());
+        Answer answer = api.call(request, deadline);
         Json id = answer.json == null ? null : answer.json.get("Account");
         Session session = Session.read(answer.json, id == null ? null : id.string());
         if (session == null) throw answer.unexpected("a session");
         // A code names no user.
-        begin(session, session.token(), "");
+        begin(session, session.token(), "", deadline);
         return session;
     }
 
@@ -450,32 +457,46 @@ public final class PushClient {
 
     /** Exchanges this client's password for a token, which the app stores. */
     public Session signIn() throws PushClientException {
-        Session session = newSession(api, api.username());
-        begin(session, null, api.account());
+        Deadline deadline = options.deadline();
+        Session session = newSession(api, api.username(), deadline);
+        begin(session, null, api.account(), deadline);
         return session;
     }
 
-    private Session newSession(Api api, @Nullable String username) throws PushClientException {
+    private Session newSession(Api api, @Nullable String username, Deadline deadline) throws PushClientException {
         // Throws for a client that has signed out.
         account.read();
         Request request = new Request("POST", Paths.SESSIONS);
         request.isRepeatable = false;
         request.isSignIn = username != null;
-        Answer answer = api.call(request, options.deadline());
+        Answer answer = api.call(request, deadline);
         Session session = Session.read(answer.json, username == null ? answer.account : answer.account(username));
         if (session == null) throw answer.unexpected("a session");
         return session;
     }
 
-    private void begin(Session session, @Nullable String storedToken, String user) throws PushClientException {
+    private void begin(Session session, @Nullable String storedToken, String user, Deadline deadline)
+        throws PushClientException {
+        boolean hasReplaced;
         try {
-            api.own().begin(session.account(), storedToken, user);
+            hasReplaced = api.own().begin(session.account(), storedToken, user, new Account.Ending() {
+                @Override
+                public void store(Index former) throws PushClientException {
+                    String token = former.token == null ? api.lastToken() : "Bearer " + former.token;
+                    if (token == null && former.registration == null) return;
+                    signOuts().add(signOuts().order(token, former.registration, api.account(), former.account));
+                }
+            });
         } catch (PushClientException unstored) {
             // The token could not be stored, so nobody could use the session: the client ends it.
-            Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
-            signOuts().finish(null, order, options.deadline());
+            signOuts().end(
+                    signOuts().order("Bearer " + session.token(), null, api.account(), session.account()), options.deadline());
             throw unstored;
         }
+        if (storedToken != null) api.begin(storedToken);
+        if (!hasReplaced) return;
+        notifyListeners();
+        finishEarlierSignOuts(deadline);
     }
 
     /**
@@ -489,6 +510,10 @@ public final class PushClient {
      * the server only once. If the token can no longer end the device, the first {@link #sync} of
      * the account's next session ends it.
      *
+     * <p>If another sign-in has replaced this client's account, or another client has signed it
+     * out, the call leaves the stored state. It ends only this client's session, if it knows the
+     * token.
+     *
      * @return whether the server has confirmed the end of session and device; if not, call {@link
      * #finishSignOuts} when there is a network. False if this client has signed out before.
      */
@@ -497,23 +522,44 @@ public final class PushClient {
         MainThread.refuse();
         Index cached = account.lastIndex();
         String accountId = api.own().id();
-        if (!account.remove()) return false;
-        notifyListeners();
+        boolean isOfOther = accountId != null && cached.account != null && !accountId.equals(cached.account);
+        boolean isStored = !isOfOther && account.remove();
+        if (!isStored && hasSignedOut) return false;
+        hasSignedOut = true;
         Deadline deadline = options.deadline();
+        if (!isStored) {
+            boolean isOwnToken = !isOfOther && cached.token != null;
+            return endOwnSession(isOwnToken ? "Bearer " + cached.token : api.ownToken(deadline), accountId, deadline);
+        }
+        notifyListeners();
         // The inbox is removed before this line, because the app's token provider may be slow.
         String authorization = cached.token == null ? api.lastAuthorization(deadline) : "Bearer " + cached.token;
         Json order = signOuts().order(authorization, cached.registration, api.account(), accountId);
         // Without a credential and a device there is nothing to end.
         boolean isEnded = (authorization != null || cached.registration != null) && signOuts().end(order, deadline);
         // Earlier sign-outs wait for the network, too.
-        if (isEnded || authorization == null) {
-            try {
-                finishSignOuts(options, store, deadline);
-            } catch (PushClientException later) {
-                // Their orders stay for the next call.
-            }
-        }
+        if (isEnded || authorization == null) finishEarlierSignOuts(deadline);
         return isEnded;
+    }
+
+    /** Ends the session of this client, whose account is no longer in the store. */
+    private boolean endOwnSession(@Nullable String token, @Nullable String accountId, Deadline deadline) {
+        if (token == null) return false;
+        try {
+            boolean isGiven = accountId != null && signOuts().give(token, api.account(), accountId, deadline);
+            if (isGiven) finishSignOuts(options, store, deadline);
+        } catch (PushClientException later) {
+            // The orders stay for the next call.
+        }
+        return signOuts().end(signOuts().order(token, null, api.account(), accountId), deadline);
+    }
+
+    private void finishEarlierSignOuts(Deadline deadline) {
+        try {
+            finishSignOuts(options, store, deadline);
+        } catch (PushClientException later) {
+            // Their orders stay for the next call.
+        }
     }
 
     SignOut signOuts() {

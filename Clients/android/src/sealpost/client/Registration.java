@@ -22,11 +22,15 @@ final class Registration {
     private final String handle;
     private final List<String> tags;
 
+    /** The account that registers. Another one may sign in with this client meanwhile. */
+    private final @Nullable String account;
+
     Registration(PushClient client, String platform, String handle, Collection<String> tags) {
         this.client = client;
         this.platform = platform;
         this.handle = handle;
         this.tags = new ArrayList<>(tags);
+        this.account = client.api.own().id();
     }
 
     /**
@@ -47,42 +51,53 @@ final class Registration {
     }
 
     String register(Deadline deadline) throws PushClientException {
-        String id = client.account.read().index.registration;
-        if (id == null) id = note(requestId(handle, deadline), deadline);
+        Index index = client.account.read().index;
+        String id = index.registration;
+        // The sign-in has not registered this device yet, or the call that began to has failed.
+        boolean isNew = id == null || index.fingerprint.length == 0;
+        if (id == null) id = note(requestId(handle, deadline), null, deadline);
         try {
             put(id, deadline);
         } catch (PushClientException error) {
             if (error.problem() == null || !error.problem().code().equals("registration-gone")) throw error;
-            store(null);
-            id = note(requestId(null, deadline), deadline);
+            id = note(requestId(null, deadline), id, deadline);
             put(id, deadline);
         }
         try {
+            // The keys come before the fingerprint, so that they still count as new after a failure.
+            if (client.options.deviceKey() != null) client.devices().isListed(id, isNew, deadline);
             store(id);
         } catch (PushClientException error) {
-            if (error.reason() == PushClientException.Reason.SIGNED_OUT) end(id);
+            // The order of another account's sign-in ends the device, and the client now has the
+            // token of that account.
+            boolean isOwnToken = account == null || account.equals(client.api.own().id());
+            if (error.reason() == PushClientException.Reason.SIGNED_OUT && isOwnToken) end(id);
             throw error;
         }
-        if (client.options.deviceKey() != null) client.devices().isListed(id, deadline);
         return id;
     }
 
     /**
-     * Stores an id before the client registers under it. So the order of a sign-out names the id,
-     * even during the request or after a lost answer.
+     * Stores an id before the client registers under it, and returns it. So the order of a sign-out
+     * names the id, even during the request or after a lost answer.
+     *
+     * <p>Returns another process's id if that process has replaced {@code earlier} first: the device
+     * has one registration.
      */
-    private String note(final String id, Deadline deadline) throws PushClientException {
+    private String note(final String id, final @Nullable String earlier, Deadline deadline) throws PushClientException {
         client.signOuts().release(id, deadline);
-        client.account.change(new Account.Change<Void>() {
+        return client.account.change(new Account.Change<String>() {
             @Override
-            public @Nullable Void make(Draft draft) {
+            public String make(Draft draft) throws PushClientException {
+                draft.require(account);
+                String current = draft.index.registration;
+                if (current != null && !current.equals(earlier)) return current;
                 draft.index.registration = id;
                 draft.index.fingerprint = new byte[0];
                 draft.index.registeredAt = 0;
-                return null;
+                return id;
             }
         });
-        return id;
     }
 
     /** Ends a device that the server registered after the account had signed out. */
@@ -97,6 +112,7 @@ final class Registration {
         Request request = new Request("POST", Paths.REGISTER);
         // Each repetition would create another id.
         request.isRepeatable = false;
+        request.account = account;
         if (handle != null && !handle.isEmpty()) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();
@@ -115,16 +131,18 @@ final class Registration {
         if (client.options.isDeviceShared()) body = body.with("Shared", Json.of(true));
         Request request = new Request("PUT", Paths.registration(id));
         request.body = body;
+        request.account = account;
         client.api.call(request, deadline);
     }
 
-    private void store(final @Nullable String id) throws PushClientException {
+    private void store(final String id) throws PushClientException {
         final long now = client.options.now();
         client.account.change(new Account.Change<Void>() {
             @Override
-            public @Nullable Void make(Draft draft) {
+            public @Nullable Void make(Draft draft) throws PushClientException {
+                draft.require(account);
                 draft.index.registration = id;
-                draft.index.fingerprint = id == null ? new byte[0] : joined(fingerprint(), session(client.api.last()));
+                draft.index.fingerprint = joined(fingerprint(), session(client.api.last()));
                 draft.index.registeredAt = now;
                 return null;
             }

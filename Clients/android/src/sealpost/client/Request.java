@@ -42,6 +42,9 @@ final class Request {
     /** The fields that the app adds. */
     Map<String, String> added = Collections.emptyMap();
 
+    /** The account for which alone the client may send the request; null for the account of the call. */
+    @Nullable String account;
+
     /** Whether the client sends the request without its credentials. */
     boolean isAnonymous = false;
 

@@ -86,6 +86,11 @@ final class SignOut {
         }
     }
 
+    /** Stores an order, which {@link #finish(Deadline)} carries out. */
+    File add(Json order) throws PushClientException {
+        return write(Files.hexadecimal(Files.random(8)), order);
+    }
+
     /**
      * Stores an order, and carries it out; returns whether the server has ended session and
      * device. If the order cannot be stored, nothing can retry it.
@@ -93,15 +98,10 @@ final class SignOut {
     boolean end(Json order, Deadline deadline) {
         File file = null;
         try {
-            file = write(Files.hexadecimal(Files.random(8)), order);
+            file = add(order);
         } catch (PushClientException full) {
             // The order then exists only in memory.
         }
-        return finish(file, order, deadline);
-    }
-
-    /** Carries out an order; {@code file} is null if the order is not stored. */
-    boolean finish(@Nullable File file, Json order, Deadline deadline) {
         try {
             ReentrantLock lock = store.signOuts();
             deadline.acquire(lock);
@@ -186,11 +186,43 @@ final class SignOut {
     void finish(Api api, String account, Deadline deadline) throws PushClientException {
         for (File file : pending()) {
             Json order = read(file);
-            String registration = order == null ? null : string(order, "Registration");
-            if (registration == null || string(order, "Authorization") != null) continue;
-            if (!account.equals(string(order, "Account")) || !options.base().equals(string(order, "Server"))) continue;
+            if (order == null || !lacksCredential(order, account)) continue;
+            String registration = string(order, "Registration");
+            if (registration == null) continue;
+            // The app may use one name for several accounts, and the server hides another
+            // account's device as if it were gone.
+            String accountId = string(order, "AccountId");
+            if (accountId != null && api.own().id() != null && !accountId.equals(api.own().id())) continue;
             if (end(api, Paths.registration(registration), deadline) == Answered.ENDED) file.delete();
         }
+    }
+
+    /** Whether an account's order for this server waits for a credential that can carry it out. */
+    private boolean lacksCredential(Json order, String account) {
+        boolean isOfAccount = account.equals(string(order, "Account")) && options.base().equals(string(order, "Server"));
+        return isOfAccount && string(order, "Authorization") == null;
+    }
+
+    /**
+     * Gives a session's token to the orders of its account that have no credential: the sign-in
+     * that stored them did not know it. Returns whether there are such orders.
+     */
+    boolean give(String authorization, String account, String accountId, Deadline deadline) throws PushClientException {
+        boolean isGiven = false;
+        ReentrantLock lock = store.signOuts();
+        deadline.acquire(lock);
+        try {
+            for (File file : pending()) {
+                Json order = read(file);
+                if (order == null || !lacksCredential(order, account)) continue;
+                if (!accountId.equals(string(order, "AccountId"))) continue;
+                write(file.getName(), order.replacing("Authorization", Json.of(authorization)));
+                isGiven = true;
+            }
+        } finally {
+            lock.unlock();
+        }
+        return isGiven;
     }
 
     /**

@@ -74,7 +74,9 @@ public final class Store {
      *
      * <p>Call this for a store that throws {@link PushClientException.Reason#STORAGE} although the
      * disk has room. Afterwards create new clients; the old clients throw {@link
-     * PushClientException.Reason#SIGNED_OUT}.
+     * PushClientException.Reason#SIGNED_OUT}. If the store had the keys for end-to-end encryption,
+     * nobody can open the messages for these keys again. The device gets new keys after the next
+     * sign-in.
      */
     public synchronized void reset() throws PushClientException {
         sealer = null;

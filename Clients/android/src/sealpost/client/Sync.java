@@ -96,6 +96,7 @@ final class Sync {
         boolean isMerged = client.account.cache(new Account.Change<Boolean>() {
             @Override
             public Boolean make(Draft draft) throws PushClientException {
+                draft.require(answer.account);
                 String current = draft.index.cursor;
                 if (current == null ? replaced != null : !current.equals(replaced)) return false;
                 merge(draft, page, before.commit, isRestart, answer.serverTime, now);

@@ -174,6 +174,18 @@ public final class ClientTests {
         });
     }
 
+    /** The file's other path stands for another process, which has a lock of its own. */
+    public static void twoProcessesThatRegisterAtOnceMakeOneDevice() throws Exception {
+        with((server, folder) -> {
+            PushClient other = server.client(TestServer.store(new File(folder.file, ".")));
+            // The other process registers after this one has its id, but has not stored it.
+            server.held = () -> other.registerIfNeeded("stream", "", Collections.<String>emptyList());
+            String id = server.client(folder.store()).registerIfNeeded("stream", "", Collections.<String>emptyList());
+            Check.equal(id, "device-2", "the id that was stored first");
+            Check.equal(server.devices, Collections.singleton(id), "the devices");
+        });
+    }
+
     public static void aRetiredRegistrationIsNoticedAtTheNextStart() throws Exception {
         with((server, folder) -> {
             server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
@@ -1007,7 +1019,10 @@ public final class ClientTests {
             Check.that(isEnded[0], "the server knows");
             Check.equal(server.log.subList(1, server.log.size()), ENDED, "the requests after PUT");
             Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing waits");
+            server.log.clear();
+            Check.that(client.signOut(), "its session has ended");
             Check.that(!client.signOut(), "signed out before");
+            Check.equal(server.log, Collections.emptyList(), "the requests for a session that has ended");
         });
     }
 
@@ -1193,6 +1208,162 @@ public final class ClientTests {
                 if (!isSame) Check.fails(() -> offline.outbox().send(Json.of("again")), PushClientException.Reason.SIGNED_OUT);
             });
         }
+    }
+
+    private static final String BOB = "BBBBBBBBBBBBBBBBBBBBBA";
+
+    public static void aSignInOfAnotherAccountEndsTheFormerSession() throws Exception {
+        for (String way : new String[] {"password", "code", "same client", "password, offline"}) {
+            with((server, folder) -> {
+                PushClient alice = filledClient(server, folder);
+                boolean[] isOffline = {way.endsWith("offline")};
+                Options options = server.options().connections(url -> {
+                    if (isOffline[0] && url.getPath().startsWith("/api/register/")) throw new IOException("no network");
+                    return (java.net.HttpURLConnection) url.openConnection();
+                });
+                server.isUser("bob", BOB);
+                PushClient bob = way.equals("same client") ? alice : new PushClient(options, Credentials.stored("alice"), folder.store());
+                int[] changes = {0};
+                bob.addListener(() -> changes[0]++);
+                if (way.equals("code")) bob.signInWithCode("A2B3");
+                else bob.signIn("bob", "secret");
+                Check.equal(changes[0], 1, way + ": calls of the listener");
+                Check.that(bob.cachedInbox().notifications().isEmpty(), way + ": nothing of alice is visible");
+                if (bob != alice) Check.fails(alice::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+                Check.equal(server.former.isEmpty(), !isOffline[0], way + ": the end of alice's session");
+                if (isOffline[0]) {
+                    isOffline[0] = false;
+                    Check.that(bob.sync().isFresh(), "bob's session goes on");
+                    server.log.clear();
+                    Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the order was stored");
+                }
+                Check.equal(server.log.subList(server.log.size() - 2, server.log.size()), ENDED, way + ": the last requests");
+                Check.that(server.former.isEmpty() && server.devices.isEmpty(), way + ": session and device have ended");
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), way + ": nothing waits");
+                Check.that(bob.sync().isFresh(), way + ": bob is signed in");
+            });
+        }
+    }
+
+    public static void aCallOfTheFormerAccountStoresAndSendsNothingForTheNext() throws Exception {
+        for (String call : new String[] {"sync", "notification", "send", "register"}) {
+            with((server, folder) -> {
+                long id = server.add("text");
+                PushClient[] client = {null};
+                Options options = server.options().connections(url -> {
+                    boolean isSend = url.getPath().equals("/api/notifications") && url.getQuery() == null;
+                    // The message is on its way when bob's sign-in ends alice's session.
+                    if (isSend && server.account != BOB) becomeBob(server, client[0]);
+                    return (java.net.HttpURLConnection) url.openConnection();
+                });
+                client[0] = new PushClient(options, Credentials.stored("alice"), folder.store());
+                client[0].signIn("alice", "secret");
+                client[0].api.own().id();
+                if (call.equals("send")) client[0].outbox().send(Json.of("by alice"));
+                else server.held = () -> becomeBob(server, client[0]);
+                Check.fails(() -> {
+                    if (call.equals("sync")) client[0].sync();
+                    else if (call.equals("notification")) client[0].notification(id);
+                    else if (call.equals("register")) client[0].register("stream", "", Collections.singleton("ward"));
+                    else client[0].outbox().flush();
+                }, PushClientException.Reason.SIGNED_OUT);
+                Check.that(client[0].cachedInbox().notifications().isEmpty(), call + ": nothing of alice is visible");
+                Check.that(server.sentByKey.isEmpty() && server.devices.isEmpty(), call + ": nothing is sent for bob");
+            });
+        }
+    }
+
+    private static void becomeBob(TestServer server, PushClient client) throws IOException {
+        server.isUser("bob", BOB);
+        try {
+            client.signIn("bob", "secret");
+        } catch (PushClientException error) {
+            throw new IOException(error);
+        }
+    }
+
+    public static void aSignInThatCannotStoreTheEndOfTheFormerSessionChangesNothing() throws Exception {
+        with((server, folder) -> {
+            PushClient alice = filledClient(server, folder);
+            server.isUser("bob", BOB);
+            Files.isFull = true;
+            try {
+                Check.fails(() -> server.signedIn(folder.store()).signIn("bob", "secret"), PushClientException.Reason.STORAGE);
+            } finally {
+                Files.isFull = false;
+            }
+            Check.equal(alice.cachedInbox().notifications().size(), 1, "alice's inbox");
+            Check.that(server.former.containsKey("Bearer spt_first"), "alice's session goes on");
+            Check.that(server.devices.contains("device-1"), "and her device");
+        });
+    }
+
+    public static void aClientWhoseAccountWasReplacedEndsItsOwnSession() throws Exception {
+        for (String kind : new String[] {"one token", "provider", "known account"}) {
+            for (boolean isBobSignedOut : new boolean[] {true, false}) {
+                with((server, folder) -> {
+                    // The store has only alice's device: the app stores her token.
+                    String[] token = {"spt_first"};
+                    Credentials credentials = kind.equals("one token")
+                            ? Credentials.token("spt_first", "alice")
+                            : Credentials.token(refused -> token[0], "alice");
+                    if (kind.equals("known account")) credentials = credentials.accountId(server.account);
+                    server.add("for alice");
+                    PushClient alice = new PushClient(server.options(), credentials, folder.store());
+                    alice.sync();
+                    alice.register("fcm", "handle", Collections.<String>emptyList());
+                    server.isUser("bob", BOB);
+                    PushClient bob = server.signedIn(folder.store());
+                    bob.signIn("bob", "secret");
+                    Check.that(bob.cachedInbox().notifications().isEmpty(), "nothing of alice is visible");
+                    token[0] = "spt_bob";
+                    bob.sync();
+                    Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "alice's device waits for her token");
+                    Check.equal(server.devices, Collections.singleton("device-1"), "it is there");
+                    if (isBobSignedOut) Check.that(bob.signOut(), "bob's session has ended");
+                    server.log.clear();
+                    Check.that(alice.signOut(), "the server knows");
+                    Check.equal(server.log, ENDED, "the requests");
+                    Check.that(server.former.isEmpty() && server.devices.isEmpty(), "session and device have ended");
+                    Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing waits");
+                    if (!isBobSignedOut) Check.that(bob.sync().isFresh(), "bob is signed in");
+                    Check.that(!alice.signOut(), "signed out before");
+                });
+            }
+        }
+    }
+
+    public static void aReplacedClientsSignOutWaitsForTheNetwork() throws Exception {
+        with((server, folder) -> {
+            boolean[] isOffline = {false};
+            Options options = server.options().connections(url -> {
+                if (isOffline[0]) throw new IOException("no network");
+                return (java.net.HttpURLConnection) url.openConnection();
+            });
+            PushClient alice = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            alice.register("fcm", "handle", Collections.<String>emptyList());
+            server.isUser("bob", BOB);
+            server.signedIn(folder.store()).signIn("bob", "secret");
+            isOffline[0] = true;
+            Check.that(!alice.signOut(), "the server has not confirmed");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
+            Check.that(server.former.isEmpty() && server.devices.isEmpty(), "session and device have ended");
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "bob is signed in");
+        });
+    }
+
+    public static void aSignOutLeavesTheDataOfAnAccountWithAnotherIdentifier() throws Exception {
+        with((server, folder) -> {
+            String alices = server.account;
+            server.isUser("bob", BOB);
+            PushClient bob = server.signedIn(folder.store());
+            bob.signIn("bob", "secret");
+            PushClient alice = new PushClient(
+                    server.options(), Credentials.token("spt_first", "alice").accountId(alices), folder.store());
+            Check.that(alice.signOut(), "the server knows");
+            Check.that(server.former.isEmpty(), "alice's session has ended");
+            Check.that(bob.sync().isFresh(), "bob is signed in");
+        });
     }
 
     public static void aFullOutboxRefusesTheNextTask() throws Exception {

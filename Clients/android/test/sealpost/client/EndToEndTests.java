@@ -131,6 +131,26 @@ public final class EndToEndTests {
         }
     }
 
+    /** After {@link Store#reset} and a new sign-in, the server still lists the keys that the device has lost. */
+    public static void theKeysOfANewSignInReplaceTheLostOnesAlsoAfterAFailure() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            start(server, folder, "a");
+            folder.store().reset();
+            boolean[] isOffline = {true};
+            Options options = server.options().deviceKey(keys("tablet").key()).connections(url -> {
+                // The first attempt fails after the registration, and before the keys.
+                if (isOffline[0] && url.getPath().endsWith("/key")) throw new java.net.UnknownHostException("no network");
+                return (java.net.HttpURLConnection) url.openConnection();
+            });
+            PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+            Check.fails(
+                    () -> client.registerIfNeeded("fcm", "a", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
+            isOffline[0] = false;
+            client.registerIfNeeded("fcm", "a", Collections.<String>emptyList());
+            Check.equal(server.deviceKeys, Collections.singletonMap("device-1", keys("tablet").key().text()), "the keys");
+        }
+    }
+
     private static NotificationItem item(long id, Json payload) {
         return NotificationItem.of(Json.object().with("Id", Json.of(id)).with("Read", Json.of(false)).with("Payload", payload));
     }
@@ -165,7 +185,7 @@ public final class EndToEndTests {
                 Check.equal(refused.reason(), Reason.REPLAYED, "the reason");
             }
             // The file of the messages survives the client's other commits.
-            client(folder).account.begin("AAAAAAAAAAAAAAAAAAAAAA", "spt_y", "user:alice");
+            client(folder).account.begin("AAAAAAAAAAAAAAAAAAAAAA", "spt_y", "user:alice", former -> {});
             Check.equal(client(folder).openPayloads(items, keys("phone"), SENDERS).get(2).reason(), Reason.REPLAYED, "the reason");
         }
     }

@@ -84,6 +84,33 @@ public final class OutboxVectorTests {
         }
     }
 
+    public static void aProxysRefusalOfALargeMessageBlocksNoOtherTask() throws Exception {
+        Json file = Vectors.read("outbox"), lists = file.get("lists").elements().get(0);
+        Json refusal = noContent().replacing("status", Json.of(413)).replacing("hasEcho", Json.of(false));
+        Set<String> asked = Collections.synchronizedSet(new TreeSet<String>());
+        VectorPeer.Script script = (request, query, condition) -> {
+            asked.add(request);
+            if (request.equals("POST /api/notifications")) return refusal;
+            if (request.equals("GET /api/notifications")) return lists.get(condition == null ? "list" : "unchanged");
+            return request.equals("DELETE /api/notifications/8") ? noContent() : null;
+        };
+        try (VectorPeer peer = new VectorPeer(script);
+                TestFolder folder = new TestFolder()) {
+            PushClient client = peer.client(folder.store(), file.get("deviceTime").integer());
+            String key = client.outbox().send(Json.of("much"));
+            client.outbox().dismiss(8);
+            Check.that(client.sync().isFresh() && asked.contains("DELETE /api/notifications/8"), "the other task is sent");
+            client.outbox().flush();
+            List<Outbox.Failure> failures = client.outbox().failures();
+            Check.equal(failures.size(), 1, "the failures");
+            Check.equal(failures.get(0).key() + failures.get(0).code(), key + "payload-too-large", "the failure");
+            // Anybody can forge the answer.
+            Check.equal(client.outbox().count(), 1, "the message still waits");
+            client.outbox().discard(failures.get(0));
+            Check.equal(client.outbox().count() + client.outbox().failures().size(), 0, "what is left");
+        }
+    }
+
     public static void lateAnswersMatchTheVectors() throws Exception {
         Json file = Vectors.read("late");
         for (Json vector : file.get("cases").elements()) new Late(vector, file.get("deviceTime").integer()).follow();

@@ -151,11 +151,12 @@ public final class VectorTests {
             try (TestFolder folder = new TestFolder()) {
                 String known = vector.get("known").string();
                 PushClient client = client(folder, vector.get("asked").string());
-                client.api.own().begin(known, null, client.api.account());
+                client.api.own().begin(known, null, client.api.account(), former -> {});
                 String verdict = "accepted";
                 try {
                     Answer answer = answer(vector, known);
-                    client.api.own().begin(answer.success().account(vector.get("asked").string()), null, client.api.account());
+                    client.api.own().begin(
+                            answer.success().account(vector.get("asked").string()), null, client.api.account(), former -> {});
                 } catch (PushClientException error) {
                     verdict = error.interference().kind().label();
                 }

@@ -26,6 +26,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.zip.DeflaterOutputStream;
@@ -75,6 +76,8 @@ public final class TestServer implements AutoCloseable {
     /** The identifier of its user's account. */
     volatile String account = "AAAAAAAAAAAAAAAAAAAAAA";
     volatile String username = "alice";
+    /** The accounts of its former users, by their credentials, while their sessions exist. */
+    final Map<String, String> former = new ConcurrentHashMap<>();
     /** Whether the server has no identifiers of accounts, like the previous version. */
     volatile boolean isOfVersionBefore = false;
     /** How far the server's clock is ahead of the device's. */
@@ -114,6 +117,8 @@ public final class TestServer implements AutoCloseable {
     private long version = 0;
     private long nextId = 1000;
     private int epoch = 0;
+    /** The number of ids for devices without a handle. */
+    private int issued = 0;
 
     static {
         // Head and body are two packets. Without this option the second would wait for the
@@ -154,8 +159,15 @@ public final class TestServer implements AutoCloseable {
         return new PushClient(options(), Credentials.token("spt_first", "alice"), store);
     }
 
-    /** Gives the server another user, whose password is {@code secret}, too. */
+    /**
+     * Gives the server another user, whose password is {@code secret}, too. The former user's
+     * session exists until it is ended.
+     */
     void isUser(String name, String id) {
+        if (!id.equals(account)) {
+            former.put(authorization, account);
+            authorization = "Bearer spt_" + name;
+        }
         username = name;
         account = id;
         password = "Basic " + Base64.standard((name + ":secret").getBytes(StandardCharsets.UTF_8));
@@ -227,6 +239,8 @@ public final class TestServer implements AutoCloseable {
         Map<String, String> fields = new HashMap<>();
         TestServer asked = ofProxy == null ? this : ofProxy;
         if (asked != this) exchanged++;
+        String shown = String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"));
+        String owner = asked.former.getOrDefault(shown, asked.account);
         synchronized (asked) {
             log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
             lastFields.clear();
@@ -250,7 +264,7 @@ public final class TestServer implements AutoCloseable {
         }
         if (!isOfVersionBefore) {
             boolean isOfNobody = status == 401 || exchange.getRequestURI().getRawPath().equals("/api/enrolment");
-            fields.put("Sealpost-Account", isOfNobody ? "none" : asked.account);
+            fields.put("Sealpost-Account", isOfNobody ? "none" : owner);
         }
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
@@ -345,7 +359,7 @@ public final class TestServer implements AutoCloseable {
                         .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
             };
         }
-        if (isByOwnClient && !authorization.equals(shown) && !password.equals(shown)) {
+        if (isByOwnClient && !authorization.equals(shown) && !password.equals(shown) && !former.containsKey(String.valueOf(shown))) {
             return problem(401, "invalid-token");
         }
         if (path.equals("/api/users/current/password")) {
@@ -371,8 +385,10 @@ public final class TestServer implements AutoCloseable {
             return new Object[] {200, Json.array(list)};
         }
         if (path.equals("/api/register") && method.equals("POST")) {
-            boolean isEmpty = "handle=".equals(exchange.getRequestURI().getRawQuery());
-            return isEmpty ? problem(400, "invalid-parameter") : new Object[] {200, Json.of("device-1")};
+            String query = exchange.getRequestURI().getRawQuery();
+            if ("handle=".equals(query)) return problem(400, "invalid-parameter");
+            // The server gives a handle its id again.
+            return new Object[] {200, Json.of("device-" + (query == null ? ++issued : 1))};
         }
         if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
         if (path.startsWith("/api/register/") && method.equals("DELETE")) devices.remove(path.substring("/api/register/".length()));
@@ -382,10 +398,9 @@ public final class TestServer implements AutoCloseable {
         if (path.startsWith("/api/register/")) return new Object[] {200, Json.object()};
         if (path.equals("/api/sessions/current") && method.equals("GET")) return new Object[] {200, session()};
         if (path.equals("/api/sessions/current")) {
-            if (endsSessions) {
-                authorization = "Bearer spt_second";
-                devices.clear();
-            }
+            boolean isFormer = former.remove(String.valueOf(shown)) != null;
+            if (!isFormer && endsSessions) authorization = "Bearer spt_second";
+            if (isFormer || endsSessions) devices.clear();
             return new Object[] {204, null};
         }
         // Its first fetch has erased the payload.

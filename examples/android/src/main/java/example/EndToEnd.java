@@ -16,6 +16,7 @@ import java.security.ProviderException;
 import java.security.UnrecoverableKeyException;
 import java.security.spec.ECGenParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import sealpost.client.*;
@@ -85,14 +86,32 @@ final class EndToEnd {
 
     /** The text of a notification; null if the app shows its placeholder. */
     static @Nullable String text(PushClient client, Store store, NotificationItem item) throws PushClientException {
-        if (SENDERS.isEmpty()) return item.text();
-        DeviceKeys keys = keys(store);
-        try {
-            // Refuses a clear payload, too.
-            return keys == null ? null : client.openPayload(item, keys, SENDERS).payload().string();
-        } catch (UnreadablePayloadException unreadable) {
-            return null;
+        return texts(client, store, Collections.singletonList(item)).get(0);
+    }
+
+    /** The texts of notifications. One commit of the store has the ids of all their messages. */
+    static List<String> texts(PushClient client, Store store, List<NotificationItem> items) throws PushClientException {
+        List<String> texts = new ArrayList<>();
+        DeviceKeys keys = SENDERS.isEmpty() ? null : keys(store);
+        if (keys == null) {
+            for (NotificationItem item : items) texts.add(clearText(item));
+            return texts;
         }
+        for (OpenedPayload.Result result : client.openPayloads(items, keys, SENDERS)) {
+            try {
+                texts.add(result.get().payload().string());
+            } catch (UnreadablePayloadException unreadable) {
+                // A clear payload is unreadable, too.
+                texts.add(null);
+            }
+        }
+        return texts;
+    }
+
+    /** Gives the keys of this device to the server again, after somebody has replaced them there. */
+    static void setDeviceKey(PushClient client, Store store) throws PushClientException {
+        DeviceKeys keys = keys(store);
+        if (keys != null) client.devices().setDeviceKey(keys.key().text());
     }
 
     /**

@@ -81,10 +81,7 @@ public final class MessagesActivity extends Activity {
     /** Tells the user, and gives this device's end-to-end keys to the server again. */
     private void giveKeys() {
         onScreen(() -> tell(getString(R.string.key_replaced)));
-        run(() -> {
-            DeviceKeys keys = EndToEnd.keys(Push.store(this));
-            if (keys != null) Push.client(this).devices().setDeviceKey(keys.key().text());
-        });
+        run(() -> EndToEnd.setDeviceKey(Push.client(this), Push.store(this)));
     }
 
     private void onScreen(Runnable action) {

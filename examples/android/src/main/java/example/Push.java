@@ -22,7 +22,8 @@ final class Push {
         return isConfirmed;
     }
     static synchronized void signIn(Context context, String name, String password) throws PushClientException {
-        EndToEnd.begin(store(context), client(context).signIn(name, password));
+        Store store = store(context);
+        EndToEnd.begin(store, new PushClient(options(), Credentials.stored("alice"), store).signIn(name, password));
         client = null;                                                  // the next client has the keys
     }
     static void open(Context context) throws PushClientException {
