@@ -104,7 +104,8 @@ extension PushClient {
         /// had an answer for this account. For another token, the next call asks the server first,
         /// and throws the interference ``Interference/Kind/wrongAccount`` if the token belongs to
         /// another account. Until then the cached inbox is empty, also without a network, there is
-        /// no ``PushClient/registrationID``, and ``PushClient/signOut()`` needs the server.
+        /// no ``PushClient/registrationID``, and ``PushClient/signOut()`` and
+        /// `PushClient.registerIfNeeded` need the server.
         ///
         /// If the store has another account's data under the same name, a client with an `id`
         /// drops them when it is created. The other account's clients then throw

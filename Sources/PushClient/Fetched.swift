@@ -23,6 +23,9 @@ public enum Fetched<Value> {
         }
     }
 
+    /// Whether the server has just sent the value, or has just confirmed that it is unchanged.
+    public var isFresh: Bool { self.failure == nil }
+
     /// Returns the same result with a transformed value.
     public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Fetched<Other> {
         switch self {

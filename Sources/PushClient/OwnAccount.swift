@@ -51,11 +51,11 @@ final class OwnAccount: Sendable {
         return self.owns(index)
     }
 
-    /// Whether another account with the same name has replaced this client's account in the store.
+    /// Whether the store has the data of another account with the same name.
     var isReplaced: Bool {
-        guard let id = self.known.withLock({ $0 }), let account else { return false }
         // An index that cannot be read now proves nothing.
-        return (try? account.newest(account.files).index?.account).map { $0 != id } ?? false
+        guard let account, let stored = try? account.newest(account.files).index?.account else { return false }
+        return self.known.withLock { $0 != nil && $0 != stored }
     }
 
     /// Remembers the account identifier of an answer to a client with a token, and that the token

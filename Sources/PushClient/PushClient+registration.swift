@@ -26,7 +26,9 @@ extension PushClient {
     ///
     /// With ``Options/deviceKey``, the call also gives the server the device's public keys, unless
     /// the server has them. It throws ``PushClientError/keyReplaced`` after it has registered, if
-    /// the server lists other keys for this device.
+    /// the server lists other keys for a device that was registered before. At the first
+    /// registration after a sign-out, or with a new store, the device's keys replace the listed
+    /// keys.
     ///
     /// Pass `isSandbox` in builds that Xcode has installed on an Apple device: only Apple's
     /// sandbox knows their tokens. The server's configuration must enable the sandbox (otherwise
@@ -51,7 +53,6 @@ extension PushClient {
         tags: [String],
         isSandbox: Bool
     ) async throws -> String {
-        try self.checkSignedIn()
         var members: [JSONValue.Member] = [
             .init("Platform", .string(platform)), .init("Handle", .string(handle)),
             .init("Tags", .array(tags.map { .string($0) })),
@@ -60,6 +61,9 @@ extension PushClient {
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
         if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
+        // The sign-in has not registered this device yet, or the call that began to has failed.
+        let isNew = self.records.registration?.isUnfinished ?? true
+        let hasNewKeys = isNew && self.options.deviceKey != nil
         let id = try await BackgroundTime.during("registers for pushes") { try await self.put(body, handle: handle) }
         let fingerprint = StoredRegistration.fingerprint(
             platform: platform,
@@ -68,11 +72,10 @@ extension PushClient {
             isSandbox: isSandbox,
             isShared: self.isDeviceShared
         )
+        let session = self.credentials.session ?? ""
+        let registration = StoredRegistration(id: id, fingerprint: fingerprint, session: session, date: self.now())
         do {
-            let session = self.credentials.session ?? ""
-            try self.records.store(
-                StoredRegistration(id: id, fingerprint: fingerprint, session: session, date: self.now())
-            )
+            try self.records.store(hasNewKeys ? registration.unfinished : registration)
         } catch {
             await self.endUnstored(id)
             throw error
@@ -81,19 +84,21 @@ extension PushClient {
         // remain. The client ends that registration now; if the attempt fails, the next
         // registration tries again.
         try? await self.signOuts.finishDevices(with: self.api)
-        if self.options.deviceKey != nil { _ = try await self.isListed(id) }
+        if self.options.deviceKey != nil { _ = try await self.isListed(id, hasNewKeys: hasNewKeys) }
+        if hasNewKeys { try self.records.store(registration) }
         self.isRegistrationChecked.withLock { $0 = true }
         return id
     }
 
     /// Whether the server's list of devices has the registration. If the list has the registration
-    /// without this device's public keys, the call gives them to the server.
-    private func isListed(_ id: String) async throws -> Bool {
+    /// without this device's public keys, the call gives them to the server. It also replaces
+    /// other keys of the account if `hasNewKeys`: the device had them before it lost its data.
+    private func isListed(_ id: String, hasNewKeys: Bool = false) async throws -> Bool {
         let devices = try await self.devices()
         guard let device = devices.first(where: { $0.id == id && $0.retiredAt == nil }) else { return false }
         if let key = self.options.deviceKey, device.key?.id != key.id {
             // Senders refuse keys of another account, so those cannot replace this device's keys.
-            guard device.key?.account != key.account else { throw PushClientError.keyReplaced }
+            guard hasNewKeys || device.key?.account != key.account else { throw PushClientError.keyReplaced }
             try await self.setDeviceKey(key.text, of: id)
         }
         return true
@@ -159,6 +164,8 @@ extension PushClient {
         return try await CallDeadline.within(self.deadline) {
             // Another call may have just registered the device.
             try await self.registrationTurn.take(within: self.deadline) {
+                // The stored registration may be another account's.
+                try await self.api.checkOwner()
                 if let stored = self.records.registration, stored.isSame(as: fingerprint, session: await self.session())
                 {
                     let age = self.now().timeIntervalSince(stored.date)

@@ -86,40 +86,63 @@ extension PushClient {
     /// If the client cannot store the sign-out even then, it sends the sign-out to the server
     /// once, and returns `false` if no answer arrives.
     ///
-    /// If the store has another account's data, the call leaves them, and ends only this client's
-    /// session. A client that does not know whose data the store has
-    /// (``Credentials/token(_:account:id:)``) asks the server first. If it gets no answer, the
-    /// call throws as other calls do, and changes nothing.
+    /// If the store has another account's data, or another client has signed the account out, the
+    /// call leaves the stored data, and ends only this client's session. A client that does not
+    /// know whose data the store has (``Credentials/token(_:account:id:)``) asks the server first.
+    /// If it gets no answer, the call throws as other calls do, and changes nothing.
+    ///
+    /// A second sign-out of a client returns `false`. If the first one still waits for the server,
+    /// the second one sends it again, and returns whether it is complete. With
+    /// ``Credentials/none(account:)`` the result is `false`, too.
     @discardableResult
     public func signOut() async throws -> Bool {
+        if case .missing = self.credentials.kind { return false }
         let own = self.api.own
         if own.isReplaced { return try await self.endSession(of: own.id) }
+        let unstored: SignOutOrder?
         do {
             // The app's closure for tokens may sign out, too; its client cannot ask the server
             // now.
             if !own.ownsStored, !TokenProvider.isAsking { try await self.api.checkOwner() }
+            let account = own.id
+            unstored = try await self.inbox.end { self.order(registration: $0?.id, account: account) }
         } catch PushClientError.interference(let found) where found.kind == .wrongAccount {
             return try await self.endSession(of: nil)
-        }
-        let account = own.id
-        let unstored = try await self.inbox.end { registration in
-            SignOutOrder(
-                self.api.endpoint?.name ?? "",
-                self.credentials,
-                registration: registration?.id,
-                account: account
-            )
+        } catch PushClientError.signedOut {
+            return try await self.endSession(of: own.id)
         }
         return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
     }
 
-    /// Ends only this client's session; `account` is its account id, if the client knows it.
+    private func order(registration: String?, account: String?) -> SignOutOrder {
+        SignOutOrder(
+            self.api.endpoint?.name ?? "",
+            self.credentials,
+            registration: registration,
+            account: account
+        )
+    }
+
+    /// Ends only this client's session; `account` is its account id, if the client knows it. If
+    /// the client has signed out before, sends only the orders that still wait.
     private func endSession(of account: String?) async throws -> Bool {
-        let server = self.api.endpoint?.name ?? ""
-        let order = SignOutOrder(server, self.credentials, registration: nil, account: account)
-        // An order that cannot be written is carried out once.
-        let isStored = (try? self.records.account.add(order)) != nil
-        return try await BackgroundTime.during("signs out") { try await self.endAtServer(isStored ? nil : order) }
+        let stored = self.records.account
+        // Orders that cannot be read now wait for a later call.
+        let waiting = (try? stored.signOuts()) ?? []
+        var unstored: SignOutOrder?
+        if stored.markEnded() {
+            let order = self.order(registration: nil, account: account)
+            // Without a token there is no session. The app's closure could return the token of the
+            // other account.
+            guard order.authorization.hasPrefix("Bearer ") else { return false }
+            // A waiting order with the same token also ends the session. An order that cannot be
+            // written is carried out once.
+            let isWaiting = waiting.contains { ($0.server, $0.authorization) == (order.server, order.authorization) }
+            if !isWaiting, (try? stored.add(order)) == nil { unstored = order }
+        } else if waiting.isEmpty {
+            return false
+        }
+        return try await BackgroundTime.during("signs out") { [unstored] in try await self.endAtServer(unstored) }
     }
 
     /// `unstored` is the sign-out order, if the store could not write the order.

@@ -92,11 +92,14 @@ import Testing
         options.timeout = .seconds(2)
         try await ProtocolPeer.run(Self.server(), options: options) { peer, client in
             let date = time.now
-            let item = try await client.notification(7).value
+            let fresh = try await client.notification(7)
+            let item = fresh.value
+            #expect(fresh.isFresh)
             time.pass(3600)
             peer.play(trouble.script)
             let cached = try await client.notification(7)
             #expect(cached.value == item)
+            #expect(!cached.isFresh)
             #expect(cached.date == date)
             #expect(cached.failure?.advice == trouble.advice)
             // Without a cached value, the call fails.

@@ -122,6 +122,42 @@ import Testing
         }
     }
 
+    /// Anybody can forge a proxy's refusal, so the message still waits.
+    @Test func messageAboveAProxysLimitIsAFailureAndBlocksNothing() async throws {
+        let script = self.server.script
+        try await ProtocolPeer.run(script) { peer in
+            let client = self.client(peer)
+            peer.play { request, index in
+                guard request.body.contains("large") else { return script(request, index) }
+                return .answer(PeerAnswer(status: 413, body: "<html>"))
+            }
+            let key = try await client.outbox.send("large")
+            try await client.outbox.send("small")
+            for _ in 0..<2 { try await client.outbox.flush() }
+            #expect(try await client.sync().failure == nil)
+            let failures = [Outbox.Failure(key: key, notification: nil, code: "payload-too-large")]
+            #expect(try await self.client(peer).outbox.failures == failures)
+            #expect(try await client.outbox.count == 1)
+            #expect(self.server.change { $0.entries.values.contains { $0.payload == "small" } })
+            peer.play(script)
+            try await client.outbox.flush()
+            #expect(try await client.outbox.count == 0)
+            #expect(try await client.outbox.failures.isEmpty)
+            #expect(self.server.change { $0.entries.values.contains { $0.payload == "large" } })
+        }
+    }
+
+    @Test func failedMessageThatStillWaitsCanBeDiscarded() async throws {
+        try await ProtocolPeer.run({ _, _ in .answer(PeerAnswer(status: 413)) }) { peer in
+            let client = self.client(peer)
+            try await client.outbox.send("large")
+            try await client.outbox.flush()
+            try await client.outbox.discard(#require(try await client.outbox.failures.first))
+            #expect(try await client.outbox.count == 0)
+            #expect(try await client.outbox.failures.isEmpty)
+        }
+    }
+
     @Test(arguments: [ProblemCode.tooManyStreams, .busy, .unauthorized, .internalError])
     func taskWaitsWhileTheServerCannotDoIt(_ code: ProblemCode) async throws {
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, code, key: self.server.key)) }) {

@@ -10,14 +10,20 @@ import Testing
     private final class Server: Sendable {
         /// The devices by their ids; an empty text stands for a device without keys.
         let devices = Locked<[String: String]>([:])
+        /// Whether the server takes no keys now.
+        let isBusy = Locked(false)
 
         var script: ProtocolPeer.Script {
             { request, index in
                 let parts = request.path.split(separator: "/").map(String.init)
                 let body = try? JSONValue(reading: request.body.utf8)
                 switch (request.method, parts.count) {
-                case ("POST", _): return .answer(PeerAnswer(to: request, body: "\"id-\(index)\""))
+                case ("POST", _):
+                    // The server gives a handle its id again.
+                    let known = request.query.isEmpty ? nil : self.devices.withLock { $0.keys.first }
+                    return .answer(PeerAnswer(to: request, body: "\"\(known ?? "id-\(index)")\""))
                 case ("PUT", 4):
+                    if self.isBusy.withLock({ $0 }) { return .answer(PeerAnswer(to: request, .busy)) }
                     self.devices.withLock { $0[parts[2]] = body?["Key"]?.text }
                     return .answer(PeerAnswer(to: request, status: 204))
                 case ("PUT", _):
@@ -99,6 +105,52 @@ import Testing
             #expect(try await client.devices().map(\.key) == [self.other.key])
             try await client.setDeviceKey(self.keys.key)
             #expect(try await self.start(peer, store, handle: "b") == [own])
+        }
+    }
+
+    /// After a loss of the store and a new sign-in, the server still lists the keys that the
+    /// device has lost.
+    @Test func theKeysOfANewSignInReplaceTheLostOnesAlsoAfterAFailure() async throws {
+        try await ProtocolPeer.run(self.server.script) { peer in
+            #expect(try await self.start(peer, .memory) == [self.keys.key.text])
+            var options = self.options
+            options.deviceKey = self.other.key
+            let client = peer.client(options: options, store: .memory)
+            self.server.isBusy.withLock { $0 = true }
+            // The first attempt fails after the registration, and before the keys.
+            await #expect(throws: PushClientError.busy(Problem(.busy), retryAfter: nil)) {
+                try await client.registerIfNeeded(platform: "apns", handle: "a")
+            }
+            self.server.isBusy.withLock { $0 = false }
+            try await client.registerIfNeeded(platform: "apns", handle: "a")
+            #expect(self.server.devices.withLock { Array($0.values) } == [self.other.key.text])
+        }
+    }
+
+    /// The app of a device without a provider never calls `registerIfNeeded`.
+    @Test func aStreamGivesTheServerTheKeysAlsoAfterAFailure() async throws {
+        let script: ProtocolPeer.Script = { request, index in
+            guard request.path == Paths.stream else { return self.server.script(request, index) }
+            var answer = PeerAnswer(to: request, fields: [("Content-Type", "text/event-stream")], body: ":\n\n")
+            answer.framing = .chunked(isEnded: false)
+            return .hold(answer)
+        }
+        var options = self.options
+        options.streamRetry = .milliseconds(1)
+        try await ProtocolPeer.run(script, options: options) { _, client in
+            self.server.isBusy.withLock { $0 = true }
+            var events = client.events().makeAsyncIterator()
+            guard case .disconnected(PushClientError.busy(_, retryAfter: _)?, retryIn: _) = try await events.next()
+            else {
+                Issue.record("the server has taken the keys")
+                return
+            }
+            self.server.isBusy.withLock { $0 = false }
+            guard case .connected = try await events.next() else {
+                Issue.record("the stream is not open")
+                return
+            }
+            #expect(self.server.devices.withLock { Array($0.values) } == [self.keys.key.text])
         }
     }
 }

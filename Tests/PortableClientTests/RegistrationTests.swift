@@ -167,7 +167,13 @@ import Testing
             let provided = PushClient.Credentials.tokens(account: "alice") { _ in "spt_second" }
             #expect(try await register(provided) == 0)
             #expect(try await register(.tokens(account: "alice") { _ in "spt_third" }) == 1)
-            #expect(try await register(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
+            // Without a token, only the account id says that the stored registration is the
+            // user's.
+            func offline(_ id: String?) -> PushClient.Credentials {
+                .tokens(account: "alice", id: id) { _ in throw URLError(.notConnectedToInternet) }
+            }
+            #expect(try await register(offline(PeerAnswer.account)) == 0)
+            await #expect(throws: PushClientError.offline(.notConnectedToInternet)) { try await register(offline(nil)) }
             // An issuer's tokens change often, so a new token does not mean a new session.
             #expect(try await register("of-an-issuer") == 1)
             #expect(try await register("the-next-one") == 0)

@@ -49,7 +49,7 @@ import Testing
             await #expect(throws: PushClientError.signedOut) { try await client.notification(7) }
             #expect(client.registrationID == nil)
             #expect(peer.requests.count == count + 2)
-            #expect(try await client.signOut(), "again is nothing")
+            #expect(try await !client.signOut(), "there is nothing to end")
             #expect(peer.requests.count == count + 2)
         }
     }
@@ -140,6 +140,57 @@ import Testing
                 #expect(try await next.cachedInbox().notifications.isEmpty)
                 #expect(next.registrationID == nil)
             }
+        }
+    }
+
+    /// The second sign-out sends the first one again, until its answer arrives.
+    @Test(arguments: [PushClient.Credentials.token("t"), .basic(username: "alice", password: "p")])
+    func aSecondSignOutIsTrueOnlyIfTheFirstOneWaits(credentials: PushClient.Credentials) async throws {
+        let script: ProtocolPeer.Script = { request, index in
+            if request.method != "GET" { return Self.script(Self.server())(request, index) }
+            let session = #"{"Name":"alice","Account":"\#(PeerAnswer.account)"}"#
+            return .answer(PeerAnswer(to: request, body: session))
+        }
+        try await ProtocolPeer.run(script) { peer async throws in
+            let client = peer.client(credentials)
+            try await client.register(platform: "apns", handle: "a")
+            peer.play { _, _ in .hangUp }
+            for _ in 0..<2 { #expect(try await !client.signOut()) }
+            peer.play(script)
+            #expect(try await client.signOut())
+            let count = peer.requests.count
+            #expect(try await !client.signOut())
+            #expect(peer.requests.count == count)
+        }
+    }
+
+    /// The other client has a session of its own, which the sign-out of the first one leaves.
+    @Test func aClientOfASignedOutAccountEndsItsOwnSession() async throws {
+        let store = PushClient.Store.memory
+        try await ProtocolPeer.run(Self.script(Self.server())) { peer async throws in
+            let (app, twin, other) = (
+                peer.client(.token("t", account: "alice"), store: store),
+                peer.client(.token("t", account: "alice"), store: store),
+                peer.client(.token("u", account: "alice"), store: store)
+            )
+            _ = try await app.sync()
+            peer.play { _, _ in .hangUp }
+            #expect(try await !app.signOut())
+            peer.play(Self.script(Self.server()))
+            let count = peer.requests.count
+            #expect(try await twin.signOut())
+            #expect(try await other.signOut())
+            #expect(
+                Self.signOutRequests(peer, from: count)
+                    == ["t", "u"].map { "DELETE /api/sessions/current Bearer \($0)" }
+            )
+        }
+    }
+
+    @Test func nobodyCannotSignOut() async throws {
+        try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
+            #expect(try await !peer.client(.none(account: "alice")).signOut())
+            #expect(peer.requests.isEmpty)
         }
     }
 

@@ -161,6 +161,9 @@ import Testing
         try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
             let credentials = PushClient.Credentials.token("t", account: "shared", id: Self.other)
             let former = [client(peer, credentials), client(peer, credentials)]
+            // A client without an account id that has had no answer, and one without a token.
+            let silent = client(peer, .token("s", account: "shared"))
+            let idle = client(peer, .tokens(account: "shared") { _ in "token of the next account" })
             if !isOffline {
                 try await former[0].register(platform: "apns", handle: "a")
                 #expect(try await former[0].sync().value.notifications.map(\.id) == [9])
@@ -193,7 +196,11 @@ import Testing
             peer.play(Self.script(Self.other))
             count = peer.requests.count
             #expect(try await former[1].signOut())
-            #expect(peer.requests.dropFirst(count).map { Self.text($0) } == Self.ends(of: "t", count: 2))
+            #expect(try await silent.signOut())
+            #expect(try await !idle.signOut())
+            // The order of the first client is that of the second one, too.
+            let ends = Self.ends(of: "t", count: 1) + Self.ends(of: "s", count: 1)
+            #expect(peer.requests.dropFirst(count).map { Self.text($0) } == ends)
             #expect(try await next.cachedInbox().notifications.map(\.id) == [7])
         }
     }
@@ -255,6 +262,7 @@ import Testing
 
             peer.play { _, _ in .hangUp }
             let lost = PushClientError.offline(.networkConnectionLost)
+            await #expect(throws: lost) { try await former.registerIfNeeded(platform: "apns", handle: "a") }
             await #expect(throws: lost) { try await former.signOut() }
             peer.play(Self.script(PeerAnswer.account))
             let count = peer.requests.count
@@ -267,6 +275,44 @@ import Testing
             #expect(peer.requests.count == count + 2)
             #expect(try await user.cachedInbox().notifications.map(\.id) == [9])
             #expect(user.registrationID == "id-1")
+        }
+    }
+
+    /// The account that has replaced the client's account in the store has signed out, too.
+    @Test(arguments: [false, true], [false, true])
+    func aReplacedClientEndsItsOwnSession(hasID: Bool, isOffline: Bool) async throws {
+        let store = PushClient.Store.memory
+        let accounts = ["Bearer a": PeerAnswer.account, "Bearer b": Self.other]
+        let ended = Locked<[String]>([])
+        let online: ProtocolPeer.Script = { request, index in
+            let token = request.fields["authorization"] ?? ""
+            if ended.withLock({ $0.contains(token) }) {
+                return .answer(PeerAnswer(to: request, .unauthorized, key: Self.key))
+            }
+            let isEnd = (request.method, request.path) == ("DELETE", Paths.currentSession)
+            if isEnd { ended.withLock { $0.append(token) } }
+            return Self.script(accounts[token])(request, index)
+        }
+        try await ProtocolPeer.run(online) { peer async throws in
+            func client(_ token: String, _ id: String?) -> PushClient {
+                peer.client(.token(token, account: "main", id: id), options: Self.options, store: store)
+            }
+            let former = client("a", hasID ? PeerAnswer.account : nil)
+            try await former.register(platform: "apns", handle: "a")
+            let next = client("b", Self.other)
+            _ = try await next.sync()
+            #expect(try await next.signOut())
+            #expect(ended.withLock { $0 } == ["Bearer b"])
+            if isOffline {
+                peer.play { _, _ in .hangUp }
+                #expect(try await !former.signOut())
+                peer.play(online)
+            }
+            #expect(try await former.signOut())
+            #expect(ended.withLock { $0 } == ["Bearer b", "Bearer a"])
+            let count = peer.requests.count
+            #expect(try await !former.signOut())
+            #expect(peer.requests.count == count)
         }
     }
 

@@ -124,14 +124,10 @@ actor InboxKeeper {
     }
 
     /// Signs the account out; returns the sign-out order if the store could not write the order.
+    /// Throws `PushClientError.signedOut` if the client's sign-in has ended already.
     func end(_ order: @Sendable (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
-        do {
-            return try self.account.end(order)
-        } catch PushClientError.signedOut {
-            // Another client has signed the account out.
-            return nil
-        }
+        return try self.account.end(order)
     }
 
     func confirmedDate(of name: EntryName) -> Date? { self.confirmed[name] }

@@ -31,8 +31,20 @@ extension InboxKeeper {
         try self.changeOutbox { $0.index.fail(keys, code) }
     }
 
+    /// Records that a proxy refuses a task. Anybody can forge its answer, so the task still waits.
+    func failForNow(_ key: UUID, _ code: String) throws {
+        try self.changeOutbox { draft in
+            let tasks = draft.index.outbox
+            draft.index.fail([key], code)
+            draft.index.outbox = tasks
+        }
+    }
+
     func discard(_ failure: Outbox.Failure) throws {
-        try self.changeOutbox { $0.index.failures.removeAll { $0 == failure } }
+        try self.changeOutbox { draft in
+            draft.index.failures.removeAll { $0 == failure }
+            draft.index.finish([failure.key])
+        }
     }
 
     /// The payload of a task; `nil` if another process has finished the task, or its file is

@@ -10,8 +10,10 @@ extension Outbox {
     ///
     /// If the network fails or changes answers, or the server is busy, the call throws as other
     /// calls do, and the remaining tasks wait. A task that the server refuses for good becomes a
-    /// ``Failure``, and the call continues with the next tasks. If another process is sending the
-    /// first task, the call leaves the other tasks to that process.
+    /// ``Failure``, and the call continues with the next tasks. So does a message that is too
+    /// large for a proxy in front of the server: it also keeps waiting, because the server has not
+    /// signed the refusal. If another process is sending the first task, the call leaves the other
+    /// tasks to that process.
     public func flush() async throws {
         try await BackgroundTime.during("sends the user's actions") {
             try await CallDeadline.within(self.client.deadline) { try await self.run() }
@@ -30,9 +32,10 @@ extension Outbox {
 
     private func run() async throws {
         try await self.client.api.checkOwner()
+        var tooLarge: Set<UUID> = []
         // The loop has a limit, because other calls may add tasks all the time.
         for _ in 0..<2 * OutboxTask.maximumCount {
-            let tasks = try await self.client.inbox.tasks()
+            let tasks = try await self.client.inbox.tasks().filter { !tooLarge.contains($0.key) }
             guard let first = tasks.first else { return }
             // One request carries out all consecutive `read` tasks.
             let run = first.kind == .read ? Array(tasks.prefix { $0.kind == .read }) : [first]
@@ -42,6 +45,12 @@ extension Outbox {
                 return
             } catch PushClientError.problem(let problem) {
                 try await self.client.inbox.fail(Set(run.map(\.key)), problem.code?.rawValue ?? problem.type)
+            } catch PushClientError.interference(let found)
+                where first.kind == .send && found.kind == .missingEcho && found.status == 413
+            {
+                // A proxy's refusal must not block the other tasks.
+                tooLarge.insert(first.key)
+                try await self.client.inbox.failForNow(first.key, ProblemCode.payloadTooLarge.rawValue)
             }
         }
     }

@@ -18,7 +18,7 @@ public import PushAPI
 public struct Outbox: Sendable {
     let client: PushClient
 
-    /// A task that the server will not carry out, or whose outcome is unknown.
+    /// A task that the server or a proxy refuses, or whose outcome is unknown.
     public struct Failure: Sendable, Hashable {
         /// The key that ``Outbox/send(_:)-(String)`` returned.
         public let key: UUID
@@ -27,6 +27,10 @@ public struct Outbox: Sendable {
         /// The code of the server's refusal, such as `payload-too-large`. `nil` if the client
         /// first sent the task more than 23 hours ago and got no answer: the server may have
         /// forgotten the task's key. Also `nil` if the task's file is damaged.
+        ///
+        /// A message that is too large for a proxy in front of the server has the code
+        /// `payload-too-large`, too. It still waits until the app discards it, for at most 23
+        /// hours, because the server has not signed the proxy's refusal.
         public let code: String?
     }
 
@@ -53,7 +57,8 @@ public struct Outbox: Sendable {
     @discardableResult
     public func send(_ payload: String) async throws -> UUID { try await self.send(.string(payload)) }
 
-    /// Sends any JSON value, such as an object, as ``send(_:)-(String)`` sends a text.
+    /// Sends any JSON value except null, such as an object, as ``send(_:)-(String)`` sends a text.
+    /// The server refuses null, which becomes a ``Failure``.
     @discardableResult
     public func send(_ payload: JSONValue) async throws -> UUID {
         let bytes = Data(payload.bytes)
@@ -80,7 +85,8 @@ public struct Outbox: Sendable {
         }
     }
 
-    /// Removes a failed task from ``failures``. Call this after the app has told the user.
+    /// Removes a failed task from ``failures``, and from the tasks that wait. Call this after the
+    /// app has told the user.
     public func discard(_ failure: Failure) async throws {
         try self.client.checkSignedIn()
         try await self.client.inbox.discard(failure)

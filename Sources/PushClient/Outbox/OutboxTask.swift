@@ -39,6 +39,7 @@ extension AccountIndex {
 
     mutating func finish(_ keys: Set<UUID>) {
         self.outbox.removeAll { keys.contains($0.key) }
+        self.failures.removeAll { keys.contains($0.key) }
     }
 
     /// Ends tasks that will never be done and records them as failures until the app discards

@@ -26,6 +26,7 @@ extension Account {
         }
         do {
             try self.changeFiles { $0.end(order, atMost: Self.maximumSignOuts) }
+            self.markEnded()
             return nil
         } catch PushClientError.signedOut {
             throw PushClientError.signedOut
@@ -41,7 +42,7 @@ extension Account {
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }
         draft.end(order, atMost: Self.maximumSignOuts)
         self.files.removeAll(of: self.folder)
-        // From here on this client stores nothing, even if the index cannot be written.
+        // The client is signed out even if the index cannot be written.
         self.markEnded()
         do {
             if try self.files.createIndex(draft.index.bytes(draft.commit), draft.commit, in: self.folder) { return nil }

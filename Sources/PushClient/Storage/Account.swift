@@ -35,8 +35,7 @@ final class Account: Sendable {
         /// The facts of entries that this client has written since the last call of
         /// ``takeWritten()``, at most as many as the index has entries.
         var written: [Int64: ItemFacts] = [:]
-        /// Whether this client has signed the account out, even if the sign-out could not be
-        /// stored.
+        /// Whether this client has signed out, even if the sign-out could not be stored.
         var isEnded = false
     }
 
@@ -260,7 +259,14 @@ final class Account: Sendable {
     /// The number of the sign-in that this client belongs to.
     var epoch: UInt32 { self.state.withLock { $0.epoch ?? 0 } }
 
-    func markEnded() { self.state.withLock { $0.isEnded = true } }
+    /// From here on this client stores nothing. Returns `false` if it has signed out before.
+    @discardableResult
+    func markEnded() -> Bool {
+        self.state.withLock { state in
+            defer { state.isEnded = true }
+            return !state.isEnded
+        }
+    }
 
     func dropOverlay() {
         self.state.withLock { $0.overlay = nil }

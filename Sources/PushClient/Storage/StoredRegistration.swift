@@ -26,6 +26,12 @@ struct StoredRegistration: Codable, Sendable, Hashable {
         self.init(id: id, fingerprint: fingerprint + Data(session.utf8), date: date)
     }
 
+    /// The registration without its fingerprint, as long as the server lacks the device's keys.
+    /// After a failure the next call then registers again, and knows that the keys are new.
+    var unfinished: StoredRegistration { StoredRegistration(id: self.id, fingerprint: Data(), date: self.date) }
+
+    var isUnfinished: Bool { self.fingerprint.isEmpty }
+
     /// Whether registering again would send the same values. An unknown session is not compared.
     func isSame(as fingerprint: Data, session: String?) -> Bool {
         guard self.fingerprint.prefix(SHA256.byteCount) == fingerprint else { return false }

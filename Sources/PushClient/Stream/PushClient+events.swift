@@ -3,8 +3,9 @@ extension PushClient {
     /// fetched and cached as its push arrives.
     ///
     /// If the device has no registration, the client registers it with `platform`, the name of the
-    /// server's sender of type `stream`. An existing registration stays unchanged. A device that
-    /// is registered with a provider, such as APNs, has no stream: the server answers 404, and the
+    /// server's sender of type `stream`. An existing registration stays unchanged, unless the call
+    /// that made it failed before the server had the device's end-to-end keys. A device that is
+    /// registered with a provider, such as APNs, has no stream: the server answers 404, and the
     /// sequence throws. For a stream on such a device, use a second client with another store.
     ///
     /// When the stream ends or the network fails, the client opens it again after growing delays

@@ -124,10 +124,11 @@ extension PushEvents.Iterator {
 
     // MARK: - The device
 
-    /// Returns the id of the existing registration, or of a new registration.
+    /// Returns the id of the existing registration, or of a new registration. Registers again if
+    /// the server lacks the device's keys since an attempt that failed.
     private func device() async throws -> String {
         try await self.client.api.checkOwner()
-        if let stored = self.client.registrationID { return stored }
+        if let stored = self.client.records.registration, !stored.isUnfinished { return stored.id }
         return try await self.client.register(platform: self.events.platform, handle: "")
     }
 

@@ -40,10 +40,14 @@ struct Place: Sendable {
         }
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let session = try await self.client(.challenged(username: name, password: password)).signIn()
-        try self.makeDeviceKeys(for: session.account)
+        let hasNewKeys = try self.makeDeviceKeys(for: session.account)
         try self.secrets.write(Data(session.token.utf8), as: "token")
         try self.secrets.write(Data(name.utf8), as: "account")
-        return try self.client()
+        let client = try self.client()
+        // The next registration is then a new one, which gives the new keys to the server. If this
+        // call fails, the registration reports the new keys as replaced, and the app sets them.
+        if hasNewKeys { try? await client?.unregister() }
+        return client
     }
 
     /// Signs out, and removes all stored data, with or without a network. The token is removed
@@ -62,16 +66,17 @@ struct Place: Sendable {
 
     private static let keysName = "device keys"
 
-    /// Makes the keys of this device, unless it has keys of the account: then a session has ended
-    /// without a sign-out.
-    private func makeDeviceKeys(for account: String?) throws {
-        guard !self.senders.isEmpty, let account, try self.deviceKeys()?.key.account != account else { return }
+    /// Makes the keys of this device, and returns whether it did. The device may have keys of the
+    /// account, because a session has ended without a sign-out.
+    private func makeDeviceKeys(for account: String?) throws -> Bool {
+        guard !self.senders.isEmpty, let account, try self.deviceKeys()?.key.account != account else { return false }
         #if canImport(Security)
             let keys = try DeviceKeys(inSecureEnclaveFor: account)
         #else
             let keys = try DeviceKeys(account: account)
         #endif
         try self.secrets.write(keys.stored, as: Self.keysName)
+        return true
     }
 
     private func client(_ credentials: PushClient.Credentials, _ deviceKey: DeviceKey? = nil) throws -> PushClient {
