@@ -12,7 +12,9 @@ import Testing
 /// The server's status, as the console shows it.
 @Suite(.timeLimit(.minutes(5))) struct StatusTests {
     private func status(of fixture: ServerFixture) async throws -> JSONValue {
-        try await fixture.send(.get, Paths.status, user: "ada").json
+        let response = try await fixture.send(.get, Paths.status, user: "ada")
+        try #require(response.status == .ok, "\(response.text)")
+        return try response.json
     }
 
     @Test func theStatusShowsLanesPausesAndExpiries() async throws {
