@@ -102,16 +102,29 @@ import Testing
         }
     }
 
+    /// Puts the messages `large` and `small` in the outbox, and makes the server refuse `large`.
+    /// Returns its key.
+    private func sendTwo(
+        _ client: PushClient,
+        to peer: ProtocolPeer,
+        refusal: @escaping @Sendable (PeerRequest) -> PeerAnswer
+    ) async throws -> UUID {
+        let script = self.server.script
+        peer.play { request, index in
+            request.body.contains("large") ? .answer(refusal(request)) : script(request, index)
+        }
+        let key = try await client.outbox.send("large")
+        try await client.outbox.send("small")
+        return key
+    }
+
     @Test func permanentRefusalIsReportedAndBlocksNothing() async throws {
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
-            peer.play { request, index in
-                guard request.body.contains("large") else { return script(request, index) }
-                return .answer(PeerAnswer(to: request, .payloadTooLarge, key: self.server.key))
+            let key = try await self.sendTwo(client, to: peer) {
+                PeerAnswer(to: $0, .payloadTooLarge, key: self.server.key)
             }
-            let key = try await client.outbox.send("large")
-            try await client.outbox.send("small")
             try await client.outbox.flush()
             #expect(try await client.outbox.count == 0)
             let failures = try await self.client(peer).outbox.failures
@@ -127,12 +140,7 @@ import Testing
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
-            peer.play { request, index in
-                guard request.body.contains("large") else { return script(request, index) }
-                return .answer(PeerAnswer(status: 413, body: "<html>"))
-            }
-            let key = try await client.outbox.send("large")
-            try await client.outbox.send("small")
+            let key = try await self.sendTwo(client, to: peer) { _ in PeerAnswer(status: 413, body: "<html>") }
             for _ in 0..<2 { try await client.outbox.flush() }
             #expect(try await client.sync().failure == nil)
             let failures = [Outbox.Failure(key: key, notification: nil, code: "payload-too-large")]
