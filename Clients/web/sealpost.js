@@ -27,7 +27,7 @@ export const ADVICE = {
   interference: 'Something on this network changes our answers. Try another network.',
   update: 'This app needs an update, or this network changes our answers. Try another network first.',
   clock: 'The clock of this device is wrong. Set it, then try again.',
-  signIn: 'You are signed out. Sign in again.',
+  signIn: 'You are not signed in. Try to sign in again.',
   wait: 'The server is busy. Try again later.',
   refused: 'The server does not allow this.',
   proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',

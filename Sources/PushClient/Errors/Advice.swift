@@ -67,7 +67,7 @@ extension PushClient {
             case .update: "This app needs an update, or this network changes our answers. Try another network first."
             case .clock: "The clock of this device is wrong, or our certificate has expired. Check the clock."
             case .pin: "This network stands between you and our server. Sign in to it, or try another network."
-            case .signIn: "You are signed out. Sign in again."
+            case .signIn: "You are not signed in. Try to sign in again."
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
             case .storage: "This device cannot store messages. Make some room, then try again."

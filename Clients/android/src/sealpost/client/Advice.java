@@ -26,7 +26,7 @@ public enum Advice {
     /** The system or the app does not accept the server's certificate. */
     PIN("pin", "This network stands between you and our server. Sign in to it, or try another network."),
     /** The credentials are no longer valid. */
-    SIGN_IN("signIn", "You are signed out. Sign in again."),
+    SIGN_IN("signIn", "You are not signed in. Try to sign in again."),
     /** The server refuses requests for now, or a load balancer cannot reach the server. */
     WAIT("wait", "The server is busy. Try again later."),
     /** The server refuses this request. */
