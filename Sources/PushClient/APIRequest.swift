@@ -29,6 +29,8 @@ struct APIRequest: Sendable {
     /// Whether the request begins a session. The answer 201 names the session's account, which
     /// replaces the account that the client knows.
     var isSignIn = false
+    /// Whether the request has a payload, which no other account may get.
+    var hasPayload = false
     /// Whether the request is sent without credentials.
     var isAnonymous = false
     /// Whether the request may be sent again after the connection was lost, although the server

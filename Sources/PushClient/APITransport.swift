@@ -22,6 +22,8 @@ final class APITransport: Sendable {
     private let isLetIn = Locked(false)
     /// Whether this client has asked the server which account its name and password belong to.
     private let isIdentified = Locked(false)
+    /// The app's token that an accepted answer has last confirmed as one of the client's account.
+    private let confirmed = Locked<String?>(nil)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
         self.own = own
@@ -42,7 +44,9 @@ final class APITransport: Sendable {
                 try Self.success(try await self.ask(request, nil).answer)
             }
         }
-        return try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
+        return try await self.signedIn(isSignIn: request.isSignIn, hasPayload: request.hasPayload) {
+            try await self.ask(request, $0)
+        }
     }
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
@@ -82,6 +86,7 @@ final class APITransport: Sendable {
     /// `PushClientError.signedOut`, and sends nothing.
     func signedIn(
         isSignIn: Bool = false,
+        hasPayload: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
     ) async throws -> Answer {
         try await CallDeadline.within(self.options.deadline) {
@@ -89,7 +94,7 @@ final class APITransport: Sendable {
                 try await self.checkOwner()
                 try await self.identify()
             }
-            return try Self.success(try await self.answer(ask))
+            return try Self.success(try await self.answer(hasPayload: hasPayload, ask))
         }
     }
 
@@ -109,11 +114,15 @@ final class APITransport: Sendable {
         self.isIdentified.withLock { $0 = true }
     }
 
-    private func answer(_ ask: (_ authorization: String?) async throws -> Asked) async throws -> Answer {
+    private func answer(
+        hasPayload: Bool = false,
+        _ ask: (_ authorization: String?) async throws -> Asked
+    ) async throws -> Answer {
         let answer: Answer
         switch self.credentials.kind {
         case .missing: throw PushClientError.signedOut
-        case .provided(let provider): answer = try await self.answer(provider, ask)
+        case .provided(let provider):
+            answer = try await self.answer(provider) { try await self.answer($0, hasPayload: hasPayload, ask) }
         case .unasked(let authorization): answer = try await ask(authorization).answer
         case .whenChallenged(let authorization):
             let isLetIn = self.isLetIn.withLock { $0 }
@@ -133,14 +142,31 @@ final class APITransport: Sendable {
     /// again with another token: a refused request had no effect.
     private func answer(
         _ provider: TokenProvider,
-        _ ask: (_ authorization: String?) async throws -> Asked
+        _ ask: (_ authorization: String) async throws -> Answer
     ) async throws -> Answer {
         let token = try await self.bounded { try await provider.token(insteadOf: nil) }
-        let answer = try await ask("Bearer \(token)").answer
+        let answer = try await ask("Bearer \(token)")
         guard answer.status == 401 else { return answer }
         let other = try await self.bounded { try await provider.token(insteadOf: token) }
         if other == token { return answer }
-        return try await ask("Bearer \(other)").answer
+        return try await ask("Bearer \(other)")
+    }
+
+    /// Sends a request with a token of the app. The app may return another user's token, which
+    /// would send a payload to that user. So before a payload, the server says whose token it is.
+    private func answer(
+        _ authorization: String,
+        hasPayload: Bool,
+        _ ask: (_ authorization: String?) async throws -> Asked
+    ) async throws -> Answer {
+        if hasPayload, self.confirmed.withLock({ $0 != authorization }) {
+            let answer = try await self.ask(APIRequest("GET", Paths.currentSession), authorization).answer
+            if answer.status == 401 { return answer }
+            _ = try Self.success(answer)
+            // Servers without account ids name no account.
+            self.confirmed.withLock { $0 = authorization }
+        }
+        return try await ask(authorization).answer
     }
 
     /// Runs a closure that the app has passed; throws when the call's time is over.
@@ -244,6 +270,7 @@ final class APITransport: Sendable {
             {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }
+            if answer.account != nil, !request.isSignIn { self.confirmed.withLock { $0 = authorization } }
             return (answer, response.isChallenge)
         } catch {
             guard let found = NetworkFailure.refusedCertificate(error, path: request.path) else { throw error }

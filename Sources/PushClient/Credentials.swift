@@ -130,6 +130,10 @@ extension PushClient {
         /// the closure. If the closure does not end, the next call starts the closure again,
         /// without waiting for the earlier run.
         ///
+        /// Before the client sends a payload with a new token, it asks the server whose token it
+        /// is. For another account's token, the call throws the interference
+        /// ``Interference/Kind/wrongAccount``, and the task of the ``Outbox`` waits.
+        ///
         /// Pass ``Session/account`` as `id`, so that cached data are there at once after each
         /// start. Without the id, ``token(_:account:id:)`` says when the client shows them.
         ///

@@ -130,6 +130,7 @@ extension PushClient {
         var request = APIRequest("POST", Paths.notifications)
         if let app { request.query = [URLQueryItem(name: "app", value: app)] }
         request.body = body
+        request.hasPayload = true
         request.idempotencyKey = idempotencyKey
         return try await self.api.call(request).item()
     }

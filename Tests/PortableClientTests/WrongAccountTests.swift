@@ -205,6 +205,41 @@ import Testing
         }
     }
 
+    /// The app's closure returns another user's token: the first one of a client, or in place of a
+    /// refused one. The other user would get the payload.
+    @Test(arguments: [true, false]) func noPayloadIsSentWithATokenOfAnotherAccount(isFirst: Bool) async throws {
+        let accounts = ["Bearer t": PeerAnswer.account, "Bearer u": Self.other]
+        let isRefused = Locked(false)
+        let script: ProtocolPeer.Script = { request, index in
+            let token = request.fields["authorization"] ?? ""
+            guard token == "Bearer t", isRefused.withLock({ $0 }) else {
+                return Self.script(accounts[token])(request, index)
+            }
+            return .answer(PeerAnswer(to: request, .tokenExpired, key: Self.key))
+        }
+        try await ProtocolPeer.run(script) { peer async throws in
+            let next = Locked(isFirst ? "u" : "t")
+            let credentials = PushClient.Credentials.tokens(account: "alice", id: PeerAnswer.account) { _ in
+                next.withLock { $0 }
+            }
+            let client = peer.client(credentials, options: Self.options)
+            func posts() -> Int { peer.requests.count { $0.method == "POST" } }
+            if !isFirst { _ = try await client.send("with the own token") }
+            let count = posts()
+            next.withLock { $0 = "u" }
+            isRefused.withLock { $0 = true }
+            try await client.outbox.send("for alice")
+            for _ in 0..<2 {
+                #expect(await Self.isRefused { try await client.outbox.flush() })
+                #expect(await Self.isRefused { _ = try await client.send("for alice, too") })
+            }
+            let withOther = peer.requests.filter { $0.fields["authorization"] == "Bearer u" }
+            #expect(Set(withOther.map(\.path)) == [Paths.currentSession])
+            #expect(posts() - count == (isFirst ? 0 : 1), "the first attempt had the refused token")
+            #expect(try await client.outbox.count == 1)
+        }
+    }
+
     /// The app has one name for all of its users, and gives no account id. After a user has signed
     /// in, a part of the app still has the token of the user before.
     @Test(arguments: [false, true]) func aTokenOfAnotherAccountShowsAndSendsNothing(isProvided: Bool) async throws {
