@@ -105,12 +105,14 @@ extension PushClient {
     ///
     /// The next registration replaces all topics of the device. So also add the topic to the tags
     /// of ``registerIfNeeded(platform:handle:tags:isSandbox:atLeastEvery:)-(_,String,_,_,_)``.
-    /// Throws ``PushClientError/notRegistered`` for a device without a registration.
+    /// Throws ``PushClientError/notRegistered`` for a device without a registration, and
+    /// ``PushClientError/invalidValue(_:)`` for a topic that no path can have: it is empty, `.` or
+    /// `..`, or has a slash, a backslash, a percent sign or a control character.
     public func joinTopic(_ topic: String) async throws {
         _ = try await self.api.call(APIRequest("PUT", try await self.path(of: topic)))
     }
 
-    /// Lets this device leave a topic.
+    /// Lets this device leave a topic. Throws as ``joinTopic(_:)`` does.
     public func leaveTopic(_ topic: String) async throws {
         _ = try await self.api.call(APIRequest("DELETE", try await self.path(of: topic)))
     }
@@ -158,8 +160,16 @@ extension PushClient {
         throw PushClientError.invalidValue("device: no device can have this id")
     }
 
+    /// The server refuses a path with such a topic before it reads the request's fields, so its
+    /// answer would have no echo.
     private func path(of topic: String) async throws -> String {
-        Paths.topic(APIRequest.escaped(topic), of: try await self.ownDevice())
+        let isImpossible = topic.unicodeScalars.contains {
+            "/\\%".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
+        }
+        if isImpossible || ["", ".", ".."].contains(topic) {
+            throw PushClientError.invalidValue("topic: no path can have it")
+        }
+        return Paths.topic(APIRequest.escaped(topic), of: try await self.ownDevice())
     }
 
     private func ownDevice() async throws -> String {
