@@ -205,6 +205,11 @@ public final class Credentials {
         return provider != null && !(provider instanceof LocalToken);
     }
 
+    /** Whether the app itself gives the token, so that it may be the token of another account. */
+    boolean isTokenOfApp() {
+        return isOfProvider() || isOneToken();
+    }
+
     /** Whether these credentials are one token. */
     boolean isOneToken() {
         return provider instanceof FixedToken;

@@ -1273,6 +1273,80 @@ public final class ClientTests {
         }
     }
 
+    public static void aMessageIsSentOnlyWithATokenOfItsAccount() throws Exception {
+        for (String way : new String[] {"named by the app", "learned", "new client", "one token", "renewed"}) {
+            with((server, folder) -> {
+                server.former.put("Bearer spt_bob", BOB);
+                String[] tokens = {"spt_first", "spt_first"};
+                TokenProvider provider = refused -> tokens[refused == null ? 0 : 1];
+                Credentials credentials = Credentials.token(provider, "alice");
+                if (way.equals("named by the app")) credentials = credentials.accountId(server.account);
+                PushClient client = new PushClient(server.options(), credentials, folder.store());
+                client.sync();
+                client.outbox().send(Json.of("by alice"));
+                if (way.equals("new client")) client = new PushClient(server.options(), credentials, folder.store());
+                if (way.equals("one token")) {
+                    client = new PushClient(server.options(), Credentials.token("spt_bob", "alice"), folder.store());
+                }
+                boolean isRenewed = way.equals("renewed");
+                if (isRenewed) server.authorization = "Bearer spt_second";
+                // The app's source of tokens now has another user's.
+                tokens[isRenewed ? 1 : 0] = "spt_bob";
+                PushClient asked = client;
+                for (int attempt = 0; attempt < 2; attempt++) {
+                    Check.equal(asked.sync().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, way);
+                    PushClientException error = Check.fails(() -> asked.send(Json.of("sent"), "key"), PushClientException.Reason.INTERFERENCE);
+                    Check.equal(error.interference().kind(), Interference.Kind.WRONG_ACCOUNT, way);
+                }
+                Check.that(server.sentByKey.isEmpty() && !isSentBy("spt_bob", server), way + ": nothing is sent for bob");
+                Check.equal(asked.outbox().count(), 1, way + ": the message waits");
+                if (way.equals("one token")) return;
+                String own = isRenewed ? "spt_second" : "spt_first";
+                tokens[0] = tokens[1] = own;
+                Check.that(asked.sync().isFresh() && server.sentByKey.size() == 1, way + ": alice's token sends it");
+            });
+        }
+    }
+
+    /** Whether a message was in one of the requests with a token, even if the server refused it. */
+    private static boolean isSentBy(String token, TestServer server) {
+        for (int index = 0; index < server.log.size(); index++) {
+            boolean isOfToken = server.credentials.get(index).equals("Bearer " + token);
+            if (isOfToken && server.log.get(index).equals("POST /api/notifications")) return true;
+        }
+        return false;
+    }
+
+    public static void aTokenIsConfirmedOnceBeforeItsFirstMessage() throws Exception {
+        String asks = "GET /api/sessions/current", sends = "POST /api/notifications";
+        for (boolean isOfVersionBefore : new boolean[] {false, true}) {
+            with((server, folder) -> {
+                server.isOfVersionBefore = isOfVersionBefore;
+                String[] token = {"spt_first"};
+                TokenProvider provider = refused -> refused == null ? token[0] : "spt_second";
+                PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+                client.send(Json.of("a"), "a");
+                client.send(Json.of("b"), "b");
+                Check.equal(server.log, Arrays.asList(asks, sends, sends), "an unconfirmed token");
+                server.log.clear();
+                server.authorization = "Bearer spt_second";
+                client.send(Json.of("c"), "c");
+                Check.equal(server.log, Arrays.asList(sends, asks, sends), "a token in place of a refused one");
+                server.log.clear();
+                token[0] = "spt_second";
+                client.sync();
+                client.send(Json.of("d"), "d");
+                Check.equal(server.log, Arrays.asList("GET /api/notifications", sends), "a confirmed token");
+            });
+        }
+        with((server, folder) -> {
+            server.signedIn(folder.store()).signIn("alice", "secret");
+            server.log.clear();
+            server.signedIn(folder.store()).send(Json.of("a"), "a");
+            Check.equal(server.log, Collections.singletonList(sends), "the token of the own sign-in");
+        });
+    }
+
     private static void becomeBob(TestServer server, PushClient client) throws IOException {
         server.isUser("bob", BOB);
         try {
