@@ -1973,6 +1973,15 @@ public final class ClientTests {
             for (String password : new String[] {"", "a\r"}) {
                 Check.that(refusal(() -> Credentials.basic("alice", password)).startsWith("the password "), password);
             }
+            String why = "the text has half of a surrogate pair";
+            for (String half : new String[] {"\ud800", "a\udc00", "\ud83d\ude00\ud83d", "\ude00\ud83d"}) {
+                Check.equal(refusal(() -> Json.of(half)), why, "a string");
+                Check.equal(refusal(() -> Json.object().with(half, Json.of(7))), why, "a name");
+                Check.equal(refusal(() -> Credentials.stored(half)), why, "an account");
+                Check.equal(refusal(() -> Credentials.basic(half, "secret")), why, "a user name");
+                Check.equal(refusal(() -> Credentials.challenged("alice", half)), why, "a password");
+            }
+            Check.equal(Json.of("a\ud83d\ude00b").string(), "a\ud83d\ude00b", "a pair");
             List<String> none = Collections.emptyList();
             for (String id : new String[] {"", ".", "..", "a/b", "../sessions/current", "a?b", "\u00e9", repeated("a", 129)}) {
                 Check.that(refusal(() -> new Device(id, "fcm", null, none, false, false)).startsWith("the id of a device "), id);
