@@ -1731,7 +1731,7 @@ public final class ClientTests {
         });
     }
 
-    public static void anAppsTestsMakeValuesOfTheirOwn() {
+    public static void anAppsTestsMakeValuesOfTheirOwn() throws Exception {
         Json json = Json.object().with("Id", Json.of(7)).with("Payload", Json.of("text")).with("Read", Json.of(false));
         NotificationItem item = NotificationItem.of(json);
         Inbox inbox = new Inbox(Arrays.asList(item, item.read(true)), new java.util.Date(1000));
@@ -1768,7 +1768,7 @@ public final class ClientTests {
             client.register("fcm", "handle", Collections.<String>emptyList());
             server.devices.add("device-2");
             server.log.clear();
-            client.devices().joinTopic("news of/today");
+            client.devices().joinTopic("news of #today");
             client.devices().leaveTopic("news");
             Devices.TestPush test = client.devices().testPush();
             Check.equal(test.state() + test.reason(), "acceptednull", "the test push");
@@ -1782,7 +1782,7 @@ public final class ClientTests {
             Check.equal(
                     server.log.subList(0, 4),
                     Arrays.asList(
-                            "PUT /api/devices/device-1/topics/news%20of%2Ftoday", "DELETE /api/devices/device-1/topics/news",
+                            "PUT /api/devices/device-1/topics/news%20of%20%23today", "DELETE /api/devices/device-1/topics/news",
                             "POST /api/devices/device-1/test", "POST /api/register/device-1/confirmation"),
                     "the requests");
             Check.equal(server.lastRegistration, "\"7F3A\"", "the code");
@@ -1922,7 +1922,7 @@ public final class ClientTests {
         }
     }
 
-    public static void onlyThisDeviceIsAskedInClearAndNothingIsPinnedThere() {
+    public static void onlyThisDeviceIsAskedInClearAndNothingIsPinnedThere() throws Exception {
         Signatures unsigned = Signatures.unsigned();
         String[] here = {"127.0.0.1", "127.255.0.255:8080", "localhost", "LOCALHOST:80/push", "[::1]:8080"};
         for (String host : here) Check.that(new Options("http://" + host, unsigned).base().startsWith("http://"), host);
@@ -1982,6 +1982,12 @@ public final class ClientTests {
                 Check.equal(refusal(() -> Credentials.challenged("alice", half)), why, "a password");
             }
             Check.equal(Json.of("a\ud83d\ude00b").string(), "a\ud83d\ude00b", "a pair");
+            Devices devices = server.client(folder.store()).devices();
+            for (String topic : new String[] {"", ".", "..", "news/sport", "a\\b", "a%41", "a\n", "\u007f"}) {
+                Check.that(refusal(() -> devices.joinTopic(topic)).startsWith("the topic "), topic);
+                Check.that(refusal(() -> devices.leaveTopic(topic)).startsWith("the topic "), topic);
+            }
+            Check.equal(refusal(() -> devices.joinTopic("a\ud800")), why, "a topic");
             List<String> none = Collections.emptyList();
             for (String id : new String[] {"", ".", "..", "a/b", "../sessions/current", "a?b", "\u00e9", repeated("a", 129)}) {
                 Check.that(refusal(() -> new Device(id, "fcm", null, none, false, false)).startsWith("the id of a device "), id);
@@ -2038,7 +2044,7 @@ public final class ClientTests {
         throw new AssertionError("null was taken: " + name);
     }
 
-    private static String refusal(Runnable setting) {
+    private static String refusal(Check.Body setting) throws Exception {
         try {
             setting.run();
         } catch (IllegalArgumentException refused) {
@@ -2152,7 +2158,7 @@ public final class ClientTests {
         }
     }
 
-    public static void anEmptyListOfKeysIsNoWayToDoWithout() {
+    public static void anEmptyListOfKeysIsNoWayToDoWithout() throws Exception {
         String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
         Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
