@@ -874,6 +874,31 @@ public final class ClientTests {
         }
     }
 
+    public static void aSignOutOfAnUnusedStoreNeedsNoSpace() throws Exception {
+        with((server, folder) -> {
+            Files.isFull = true;
+            try {
+                PushClient client = server.signedIn(folder.store());
+                Check.that(!client.signOut() && !client.signOut(), "nobody was signed in");
+                // The app stores this token elsewhere.
+                server.endsSessions = true;
+                Check.that(server.client(folder.store()).signOut(), "the server has ended the session");
+                Check.equal(server.authorization, "Bearer spt_second", "the session");
+            } finally {
+                Files.isFull = false;
+            }
+        });
+        with((server, folder) -> {
+            filledClient(server, folder);
+            KeyProvider locked = failure -> {
+                throw new IOException("the keystore is locked");
+            };
+            Store store = new Store(folder.file, locked);
+            Check.fails(() -> server.signedIn(store).signOut(), PushClientException.Reason.STORAGE);
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "still signed in");
+        });
+    }
+
     public static void aProcessThatIsKilledWhileItTellsTheServerHasSignedOut() throws Exception {
         with((server, folder) -> {
             filledClient(server, folder);
