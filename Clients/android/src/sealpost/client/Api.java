@@ -160,6 +160,11 @@ final class Api {
         if (!credentials.isOfProvider() || own.id() == null) requireCredential(options.deadlineOnAnyThread());
     }
 
+    /** Whether the client has a credential; true for a token provider, which may be slow to ask. */
+    boolean mayHaveCredential() throws PushClientException {
+        return credentials.isOfProvider() || credentials.authorization(null, options.deadlineOnAnyThread()) != null;
+    }
+
     OwnAccount own() {
         return own;
     }

@@ -1931,6 +1931,21 @@ public final class ClientTests {
             Check.equal(server.log.size(), requests, "nothing has changed");
             Check.that(server.lastRegistration.contains("\"Shared\":true"), server.lastRegistration);
         });
+        with((server, folder) -> {
+            PushMessage plain = push(7, null);
+            PushClient client = server.signedIn(folder.store());
+            Check.that(!client.isRecipient(plain), "nobody is signed in");
+            client.signIn("alice", "secret");
+            Check.that(client.isRecipient(plain), "signed in");
+            client.signOut();
+            Check.fails(() -> client.isRecipient(plain), PushClientException.Reason.SIGNED_OUT);
+            Check.that(!server.signedIn(folder.store()).isRecipient(plain), "the next client of the signed-out account");
+            TokenProvider provider = refused -> {
+                throw new IOException("no network");
+            };
+            PushClient offline = new PushClient(server.options(), Credentials.token(provider, "bob"), folder.store());
+            Check.that(offline.isRecipient(plain), "a token provider may have a token");
+        });
     }
 
     private static PushMessage push(long id, String hint) {
