@@ -282,6 +282,12 @@ final class Account {
      * removed. Returns false if this sign-in had ended before.
      */
     synchronized boolean remove() throws PushClientException {
+        // A full disk has no space for the keys of an unused store, which the folder's name needs.
+        if (!store.isUsed()) {
+            boolean isFirst = signIn == null;
+            signIn = "";
+            return isFirst;
+        }
         File folder = store.account(name);
         String[] names = Files.names(new File(folder, SIGN_IN));
         // If the file with the sign-in's name has another name, it belongs to a later sign-in,

@@ -32,6 +32,9 @@ final class Api {
      */
     private volatile boolean isIdentified = false;
 
+    /** The credential that the last accepted answer was for, with the account of that answer. */
+    private volatile @Nullable String confirmed;
+
     Api(Options options, Credentials credentials, OwnAccount own) {
         this.options = options;
         this.credentials = credentials;
@@ -79,7 +82,7 @@ final class Api {
         // does.
         boolean isOther = isHeldBack && !request.isRepeatable;
         Request first = isOther ? new Request("GET", Paths.CURRENT_SESSION) : request;
-        Answer answer = ask(first, isHeldBack ? null : authorization, deadline);
+        Answer answer = isHeldBack ? ask(first, null, deadline) : askAs(request, authorization, deadline);
         last = authorization;
         if (answer.status != 401) {
             answer.success();
@@ -89,12 +92,32 @@ final class Api {
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
         own.require(account);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
-        Answer second = ask(request, next, deadline);
+        Answer second = askAs(request, next, deadline);
         last = next;
         if (second.status != 401) isLetIn = true;
         // The next renewal asks the provider again, and does not reuse the refused replacement.
         else if (next.equals(replacement)) replaced = null;
         return second.success();
+    }
+
+    /**
+     * Sends a request with a credential. Before a message with a token of the app, an answer must
+     * have confirmed that this token belongs to the client's account; otherwise the client first
+     * asks the server for the token's account. Returns the server's 401 to either request.
+     */
+    private Answer askAs(Request request, String authorization, Deadline deadline) throws PushClientException {
+        boolean isConfirmed = confirmation(authorization, own.id()).equals(confirmed);
+        if (request.hasMessage && credentials.isTokenOfApp() && !isConfirmed) {
+            Answer answer = ask(new Request("GET", Paths.CURRENT_SESSION), authorization, deadline);
+            if (answer.status == 401) return answer;
+            answer.success();
+        }
+        return ask(request, authorization, deadline);
+    }
+
+    /** No credential has a line break. */
+    private static String confirmation(String authorization, @Nullable String account) {
+        return authorization + '\n' + account;
     }
 
     /**
@@ -135,6 +158,11 @@ final class Api {
      */
     void requireCredentialForTask() throws PushClientException {
         if (!credentials.isOfProvider() || own.id() == null) requireCredential(options.deadlineOnAnyThread());
+    }
+
+    /** Whether the client has a credential; true for a token provider, which may be slow to ask. */
+    boolean mayHaveCredential() throws PushClientException {
+        return credentials.isOfProvider() || credentials.authorization(null, options.deadlineOnAnyThread()) != null;
     }
 
     OwnAccount own() {
@@ -238,6 +266,10 @@ final class Api {
         // With a password, identify() has asked for the account.
         if (account == null && credentials.username() == null) learn(answer, answer.account);
         if (account != null && account.equals(answer.account)) own.store(account);
+        // A refusal that names no account does not say whose the credential is. A success of a
+        // server of the previous version counts, although it names no account.
+        boolean isConfirmation = answer.account != null || answer.status < 400;
+        if (authorization != null && isConfirmation) confirmed = confirmation(authorization, account == null ? answer.account : account);
         return answer;
     }
 

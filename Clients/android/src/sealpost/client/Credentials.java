@@ -38,8 +38,8 @@ public final class Credentials {
      * A user name and a password, which the client sends with each request, without waiting for a
      * challenge.
      *
-     * @throws IllegalArgumentException if one of them is empty or has a control character, or if
-     *     the name has a colon (RFC 7617)
+     * @throws IllegalArgumentException if one of them is empty, or has a control character or half
+     *     of a surrogate pair, or if the name has a colon (RFC 7617)
      */
     public static Credentials basic(String username, String password) {
         check(username, password);
@@ -73,7 +73,7 @@ public final class Credentials {
      *
      * @param account a name for the token's account, which must belong to one user only; the
      * client stores the account's state under this name
-     * @throws IllegalArgumentException if the name is empty
+     * @throws IllegalArgumentException if the name is empty, or has half of a surrogate pair
      */
     public static Credentials token(TokenProvider provider, String account) {
         return new Credentials(null, false, provider, stateName(account), null, null);
@@ -85,7 +85,7 @@ public final class Credentials {
      * <p>Signing out removes the token together with the account's other state, in one step.
      *
      * @param account as with {@link #token(TokenProvider, String)}
-     * @throws IllegalArgumentException if the name is empty
+     * @throws IllegalArgumentException if the name is empty, or has half of a surrogate pair
      */
     public static Credentials stored(String account) {
         return new Credentials(null, false, null, stateName(account), null, null);
@@ -155,10 +155,12 @@ public final class Credentials {
 
     private static String stateName(String account) {
         if (account.isEmpty()) throw new IllegalArgumentException("the name of an account is empty");
-        return "user:" + account;
+        return "user:" + Json.whole(account);
     }
 
     private static void check(String username, String password) {
+        Json.whole(username);
+        Json.whole(password);
         if (!username.matches("[^:\\p{Cntrl}]+")) {
             throw new IllegalArgumentException("the user name is empty, or has a colon or a control character");
         }
@@ -203,6 +205,11 @@ public final class Credentials {
     /** Whether the token comes from the app's own provider. */
     boolean isOfProvider() {
         return provider != null && !(provider instanceof LocalToken);
+    }
+
+    /** Whether the app itself gives the token, so that it may be the token of another account. */
+    boolean isTokenOfApp() {
+        return isOfProvider() || isOneToken();
     }
 
     /** Whether these credentials are one token. */

@@ -67,13 +67,22 @@ public final class Devices {
      *
      * <p>The next registration replaces all topics of the device. So also add the topic to the
      * tags of {@link PushClient#registerIfNeeded}.
+     *
+     * @throws IllegalArgumentException if no path can have the topic: it is empty, {@code .} or
+     *     {@code ..}, or has a slash, a backslash, a percent sign or a control character
      */
     public void joinTopic(String topic) throws PushClientException {
+        Paths.checkTopic(topic);
         client.api.call(new Request("PUT", Paths.topic(own(), topic)), client.options.deadline());
     }
 
-    /** Lets this device leave a topic. */
+    /**
+     * Lets this device leave a topic.
+     *
+     * @throws IllegalArgumentException as {@link #joinTopic} does
+     */
     public void leaveTopic(String topic) throws PushClientException {
+        Paths.checkTopic(topic);
         client.api.call(new Request("DELETE", Paths.topic(own(), topic)), client.options.deadline());
     }
 

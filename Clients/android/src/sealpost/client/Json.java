@@ -44,9 +44,26 @@ public final class Json {
 
     static final Json NULL = leaf(Kind.NULL, "");
 
-    /** A string. */
+    /**
+     * A string.
+     *
+     * @throws IllegalArgumentException if the text has half of a surrogate pair, which UTF-8 cannot
+     *     encode
+     */
     public static Json of(String text) {
-        return leaf(Kind.STRING, Objects.requireNonNull(text, "text"));
+        return leaf(Kind.STRING, whole(Objects.requireNonNull(text, "text")));
+    }
+
+    /** Returns a text that UTF-8 can encode; Java would replace half of a surrogate pair. */
+    static String whole(String text) {
+        for (int index = 0; index < text.length(); index++) {
+            int scalar = text.codePointAt(index);
+            if (scalar >= 0xD800 && scalar <= 0xDFFF) {
+                throw new IllegalArgumentException("the text has half of a surrogate pair");
+            }
+            if (scalar > 0xFFFF) index++;
+        }
+        return text;
     }
 
     /** A number without a fraction. */
@@ -69,11 +86,15 @@ public final class Json {
         return new Json(Kind.OBJECT, "", Collections.<String>emptyList(), Collections.<Json>emptyList());
     }
 
-    /** A copy of the object with one more member, at its end. */
+    /**
+     * A copy of the object with one more member, at its end.
+     *
+     * @throws IllegalArgumentException as {@link #of(String)} does, for the name
+     */
     public Json with(String name, Json value) {
         List<String> names = new ArrayList<>(this.names);
         List<Json> elements = new ArrayList<>(this.elements);
-        names.add(name);
+        names.add(whole(name));
         elements.add(value);
         return object(names, elements);
     }

@@ -156,6 +156,7 @@ final class Notifications {
     NotificationItem post(Json payload, String key, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.NOTIFICATIONS);
         if (client.options.app() != null) request.parameter("app", client.options.app());
+        request.hasMessage = true;
         request.idempotencyKey = '"' + key + '"';
         // A string can be the whole body; any other value must be the body's member {@code
         // Payload}, and the answer then has another form.

@@ -32,6 +32,17 @@ final class Paths {
         return device(registration) + "/topics/" + Request.escaped(topic);
     }
 
+    /**
+     * Throws for a topic that the server refuses in a path. This refusal has no echo, because the
+     * server refuses such a path before it reads the request's fields.
+     */
+    static void checkTopic(String topic) {
+        if (!Json.whole(topic).matches("[^/\\\\%\\p{Cntrl}]+") || topic.matches("\\.\\.?")) {
+            throw new IllegalArgumentException(
+                    "the topic is empty or a dot segment, or has a slash, a backslash, a percent sign or a control character");
+        }
+    }
+
     static String key(String registration) {
         return device(registration) + "/key";
     }

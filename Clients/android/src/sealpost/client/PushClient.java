@@ -378,15 +378,17 @@ public final class PushClient {
 
     /**
      * Whether a push is for this client's account, whose registration made the push's hint. A push
-     * without a hint is for an account that does not share its device.
+     * without a hint is for an account that does not share its device, and is signed in.
      *
      * <p>A push is for at most one of an app's clients. If it is for no client, show nothing and
-     * fetch nothing: the account has signed out, or somebody else has registered this device.
+     * fetch nothing: the account has signed out, or somebody else has registered this device. A
+     * client that has signed out itself throws {@link PushClientException.Reason#SIGNED_OUT}.
      */
     public boolean isRecipient(PushMessage push) throws PushClientException {
-        String hint = push.accountHint();
-        if (hint == null) return !options.isDeviceShared();
+        // Throws for a client that has signed out.
         String registration = account.read().index.registration;
+        String hint = push.accountHint();
+        if (hint == null) return !options.isDeviceShared() && api.mayHaveCredential();
         return registration != null && AccountHint.of(push.id(), registration).equals(hint);
     }
 

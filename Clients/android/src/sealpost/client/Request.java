@@ -42,6 +42,9 @@ final class Request {
     /** The fields that the app adds. */
     Map<String, String> added = Collections.emptyMap();
 
+    /** Whether the request has a message of the user, which no other account may get. */
+    boolean hasMessage = false;
+
     /** The account for which alone the client may send the request; null for the account of the call. */
     @Nullable String account;
 

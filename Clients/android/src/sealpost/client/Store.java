@@ -108,6 +108,11 @@ public final class Store {
         return new File(folder, "a-" + Files.hexadecimal(Arrays.copyOf(mac(name), 16)));
     }
 
+    /** Whether the store has anything: all its files are encrypted with keys that it makes first. */
+    boolean isUsed() {
+        return new File(folder, KEYS).exists();
+    }
+
     File folder() throws PushClientException {
         prepare();
         return folder;

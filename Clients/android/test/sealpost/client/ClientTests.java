@@ -874,6 +874,31 @@ public final class ClientTests {
         }
     }
 
+    public static void aSignOutOfAnUnusedStoreNeedsNoSpace() throws Exception {
+        with((server, folder) -> {
+            Files.isFull = true;
+            try {
+                PushClient client = server.signedIn(folder.store());
+                Check.that(!client.signOut() && !client.signOut(), "nobody was signed in");
+                // The app stores this token elsewhere.
+                server.endsSessions = true;
+                Check.that(server.client(folder.store()).signOut(), "the server has ended the session");
+                Check.equal(server.authorization, "Bearer spt_second", "the session");
+            } finally {
+                Files.isFull = false;
+            }
+        });
+        with((server, folder) -> {
+            filledClient(server, folder);
+            KeyProvider locked = failure -> {
+                throw new IOException("the keystore is locked");
+            };
+            Store store = new Store(folder.file, locked);
+            Check.fails(() -> server.signedIn(store).signOut(), PushClientException.Reason.STORAGE);
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "still signed in");
+        });
+    }
+
     public static void aProcessThatIsKilledWhileItTellsTheServerHasSignedOut() throws Exception {
         with((server, folder) -> {
             filledClient(server, folder);
@@ -1273,6 +1298,80 @@ public final class ClientTests {
         }
     }
 
+    public static void aMessageIsSentOnlyWithATokenOfItsAccount() throws Exception {
+        for (String way : new String[] {"named by the app", "learned", "new client", "one token", "renewed"}) {
+            with((server, folder) -> {
+                server.former.put("Bearer spt_bob", BOB);
+                String[] tokens = {"spt_first", "spt_first"};
+                TokenProvider provider = refused -> tokens[refused == null ? 0 : 1];
+                Credentials credentials = Credentials.token(provider, "alice");
+                if (way.equals("named by the app")) credentials = credentials.accountId(server.account);
+                PushClient client = new PushClient(server.options(), credentials, folder.store());
+                client.sync();
+                client.outbox().send(Json.of("by alice"));
+                if (way.equals("new client")) client = new PushClient(server.options(), credentials, folder.store());
+                if (way.equals("one token")) {
+                    client = new PushClient(server.options(), Credentials.token("spt_bob", "alice"), folder.store());
+                }
+                boolean isRenewed = way.equals("renewed");
+                if (isRenewed) server.authorization = "Bearer spt_second";
+                // The app's source of tokens now has another user's.
+                tokens[isRenewed ? 1 : 0] = "spt_bob";
+                PushClient asked = client;
+                for (int attempt = 0; attempt < 2; attempt++) {
+                    Check.equal(asked.sync().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, way);
+                    PushClientException error = Check.fails(() -> asked.send(Json.of("sent"), "key"), PushClientException.Reason.INTERFERENCE);
+                    Check.equal(error.interference().kind(), Interference.Kind.WRONG_ACCOUNT, way);
+                }
+                Check.that(server.sentByKey.isEmpty() && !isSentBy("spt_bob", server), way + ": nothing is sent for bob");
+                Check.equal(asked.outbox().count(), 1, way + ": the message waits");
+                if (way.equals("one token")) return;
+                String own = isRenewed ? "spt_second" : "spt_first";
+                tokens[0] = tokens[1] = own;
+                Check.that(asked.sync().isFresh() && server.sentByKey.size() == 1, way + ": alice's token sends it");
+            });
+        }
+    }
+
+    /** Whether a message was in one of the requests with a token, even if the server refused it. */
+    private static boolean isSentBy(String token, TestServer server) {
+        for (int index = 0; index < server.log.size(); index++) {
+            boolean isOfToken = server.credentials.get(index).equals("Bearer " + token);
+            if (isOfToken && server.log.get(index).equals("POST /api/notifications")) return true;
+        }
+        return false;
+    }
+
+    public static void aTokenIsConfirmedOnceBeforeItsFirstMessage() throws Exception {
+        String asks = "GET /api/sessions/current", sends = "POST /api/notifications";
+        for (boolean isOfVersionBefore : new boolean[] {false, true}) {
+            with((server, folder) -> {
+                server.isOfVersionBefore = isOfVersionBefore;
+                String[] token = {"spt_first"};
+                TokenProvider provider = refused -> refused == null ? token[0] : "spt_second";
+                PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+                client.send(Json.of("a"), "a");
+                client.send(Json.of("b"), "b");
+                Check.equal(server.log, Arrays.asList(asks, sends, sends), "an unconfirmed token");
+                server.log.clear();
+                server.authorization = "Bearer spt_second";
+                client.send(Json.of("c"), "c");
+                Check.equal(server.log, Arrays.asList(sends, asks, sends), "a token in place of a refused one");
+                server.log.clear();
+                token[0] = "spt_second";
+                client.sync();
+                client.send(Json.of("d"), "d");
+                Check.equal(server.log, Arrays.asList("GET /api/notifications", sends), "a confirmed token");
+            });
+        }
+        with((server, folder) -> {
+            server.signedIn(folder.store()).signIn("alice", "secret");
+            server.log.clear();
+            server.signedIn(folder.store()).send(Json.of("a"), "a");
+            Check.equal(server.log, Collections.singletonList(sends), "the token of the own sign-in");
+        });
+    }
+
     private static void becomeBob(TestServer server, PushClient client) throws IOException {
         server.isUser("bob", BOB);
         try {
@@ -1657,7 +1756,7 @@ public final class ClientTests {
         });
     }
 
-    public static void anAppsTestsMakeValuesOfTheirOwn() {
+    public static void anAppsTestsMakeValuesOfTheirOwn() throws Exception {
         Json json = Json.object().with("Id", Json.of(7)).with("Payload", Json.of("text")).with("Read", Json.of(false));
         NotificationItem item = NotificationItem.of(json);
         Inbox inbox = new Inbox(Arrays.asList(item, item.read(true)), new java.util.Date(1000));
@@ -1694,7 +1793,7 @@ public final class ClientTests {
             client.register("fcm", "handle", Collections.<String>emptyList());
             server.devices.add("device-2");
             server.log.clear();
-            client.devices().joinTopic("news of/today");
+            client.devices().joinTopic("news of #today");
             client.devices().leaveTopic("news");
             Devices.TestPush test = client.devices().testPush();
             Check.equal(test.state() + test.reason(), "acceptednull", "the test push");
@@ -1708,7 +1807,7 @@ public final class ClientTests {
             Check.equal(
                     server.log.subList(0, 4),
                     Arrays.asList(
-                            "PUT /api/devices/device-1/topics/news%20of%2Ftoday", "DELETE /api/devices/device-1/topics/news",
+                            "PUT /api/devices/device-1/topics/news%20of%20%23today", "DELETE /api/devices/device-1/topics/news",
                             "POST /api/devices/device-1/test", "POST /api/register/device-1/confirmation"),
                     "the requests");
             Check.equal(server.lastRegistration, "\"7F3A\"", "the code");
@@ -1832,6 +1931,21 @@ public final class ClientTests {
             Check.equal(server.log.size(), requests, "nothing has changed");
             Check.that(server.lastRegistration.contains("\"Shared\":true"), server.lastRegistration);
         });
+        with((server, folder) -> {
+            PushMessage plain = push(7, null);
+            PushClient client = server.signedIn(folder.store());
+            Check.that(!client.isRecipient(plain), "nobody is signed in");
+            client.signIn("alice", "secret");
+            Check.that(client.isRecipient(plain), "signed in");
+            client.signOut();
+            Check.fails(() -> client.isRecipient(plain), PushClientException.Reason.SIGNED_OUT);
+            Check.that(!server.signedIn(folder.store()).isRecipient(plain), "the next client of the signed-out account");
+            TokenProvider provider = refused -> {
+                throw new IOException("no network");
+            };
+            PushClient offline = new PushClient(server.options(), Credentials.token(provider, "bob"), folder.store());
+            Check.that(offline.isRecipient(plain), "a token provider may have a token");
+        });
     }
 
     private static PushMessage push(long id, String hint) {
@@ -1848,7 +1962,7 @@ public final class ClientTests {
         }
     }
 
-    public static void onlyThisDeviceIsAskedInClearAndNothingIsPinnedThere() {
+    public static void onlyThisDeviceIsAskedInClearAndNothingIsPinnedThere() throws Exception {
         Signatures unsigned = Signatures.unsigned();
         String[] here = {"127.0.0.1", "127.255.0.255:8080", "localhost", "LOCALHOST:80/push", "[::1]:8080"};
         for (String host : here) Check.that(new Options("http://" + host, unsigned).base().startsWith("http://"), host);
@@ -1899,6 +2013,21 @@ public final class ClientTests {
             for (String password : new String[] {"", "a\r"}) {
                 Check.that(refusal(() -> Credentials.basic("alice", password)).startsWith("the password "), password);
             }
+            String why = "the text has half of a surrogate pair";
+            for (String half : new String[] {"\ud800", "a\udc00", "\ud83d\ude00\ud83d", "\ude00\ud83d"}) {
+                Check.equal(refusal(() -> Json.of(half)), why, "a string");
+                Check.equal(refusal(() -> Json.object().with(half, Json.of(7))), why, "a name");
+                Check.equal(refusal(() -> Credentials.stored(half)), why, "an account");
+                Check.equal(refusal(() -> Credentials.basic(half, "secret")), why, "a user name");
+                Check.equal(refusal(() -> Credentials.challenged("alice", half)), why, "a password");
+            }
+            Check.equal(Json.of("a\ud83d\ude00b").string(), "a\ud83d\ude00b", "a pair");
+            Devices devices = server.client(folder.store()).devices();
+            for (String topic : new String[] {"", ".", "..", "news/sport", "a\\b", "a%41", "a\n", "\u007f"}) {
+                Check.that(refusal(() -> devices.joinTopic(topic)).startsWith("the topic "), topic);
+                Check.that(refusal(() -> devices.leaveTopic(topic)).startsWith("the topic "), topic);
+            }
+            Check.equal(refusal(() -> devices.joinTopic("a\ud800")), why, "a topic");
             List<String> none = Collections.emptyList();
             for (String id : new String[] {"", ".", "..", "a/b", "../sessions/current", "a?b", "\u00e9", repeated("a", 129)}) {
                 Check.that(refusal(() -> new Device(id, "fcm", null, none, false, false)).startsWith("the id of a device "), id);
@@ -1955,7 +2084,7 @@ public final class ClientTests {
         throw new AssertionError("null was taken: " + name);
     }
 
-    private static String refusal(Runnable setting) {
+    private static String refusal(Check.Body setting) throws Exception {
         try {
             setting.run();
         } catch (IllegalArgumentException refused) {
@@ -2069,7 +2198,7 @@ public final class ClientTests {
         }
     }
 
-    public static void anEmptyListOfKeysIsNoWayToDoWithout() {
+    public static void anEmptyListOfKeysIsNoWayToDoWithout() throws Exception {
         String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
         Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
