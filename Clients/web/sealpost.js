@@ -2022,8 +2022,9 @@ export class PushClient {
    *   parts, in seconds.
    * - `token`: the source of a token if the stored token is missing, expires or is refused: a URL
    *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
-   *   cookies, or a function, called with `{account, name}`. Both return `{Token, ExpiresAt}`. A
-   *   worker cannot call the page's function: it has its own `options`.
+   *   cookies, or a function, called with `{account, name}`. Both return `{Token, ExpiresAt}`, and
+   *   may add the identifier `Account`. A worker cannot call the page's function: it has its own
+   *   `options`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
    *   page that a click opens: by default this page without its query, and with the id as its hash.
    *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
@@ -2076,7 +2077,7 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
+  #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #confirmed = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
   /** This session's values that were read or written last, for a sign-out without a database. */
   #recent = {};
   #channelName; #sent = new Map(); #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
@@ -2231,11 +2232,12 @@ export class PushClient {
         await this.#endSession(draft, settings);
       }
       draft.writeClear('settings', {...settings, account});
-      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null, isOwn: true});
       if (id !== null) draft.write('identity', {id});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
       this.#recent = {};
+      this.#confirmed = null;
     }, {isAnyEpoch: true});
     if (isAnother) this.#endEvents();
     this.#announce();
@@ -2283,7 +2285,7 @@ export class PushClient {
     // If the browser has taken most of the call's time, the requests go on after the call's end.
     const sendBy = this.#api.deadline();
     // The stored state is gone before the client asks for the app's token.
-    const renew = () => within(sendBy, this.#newSession(account, sendBy), '').then(({token}) => token, () => null);
+    const renew = () => within(sendBy, this.#newSession(account, ending?.id ?? null, sendBy), '').then(({token}) => token, () => null);
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, sendBy, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline: sendBy}));
     try {
@@ -2980,7 +2982,8 @@ export class PushClient {
         await this.#deliver(name, call, deadline).catch(error => {
           // The browser hides the answer of a proxy, which may be the refusal of a large message,
           // from a page of another origin.
-          if (call.kind !== 'send' || error.interference?.status !== 0) throw error;
+          const {kind, status} = error.interference ?? {};
+          if (call.kind !== 'send' || kind !== 'missingEcho' || status !== 0) throw error;
           hidden ??= error;
         });
       }
@@ -3030,7 +3033,10 @@ export class PushClient {
     // The server would read an object as a long-form request; a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#app ? {App: this.#app} : {})};
     const query = this.#app && typeof payload === 'string' ? [['app', this.#app]] : [];
-    return this.#call('POST', '/api/notifications', {body, query, key, deadline});
+    return this.#signedIn(deadline, async (authorization, epoch) => {
+      await this.#confirm(authorization, epoch, deadline);
+      return this.#ask('POST', '/api/notifications', {body, query, key, deadline, authorization}, epoch);
+    });
   }
 
   /**
@@ -3864,7 +3870,21 @@ export class PushClient {
     // Another account has signed in here meanwhile.
     if (epoch !== this.#epoch) throw signedOut();
     if (account === null && answer.account !== null) await this.#learn(answer);
-    return success(answer);
+    const accepted = success(answer);
+    this.#confirmed = options.authorization;
+    return accepted;
+  }
+
+  /**
+   * Checks that a credential is the account's, before it sends a payload: the app's token provider
+   * may have returned the token of another user. An accepted answer confirms the credential. The
+   * token of a sign-in in this client needs no such answer.
+   */
+  async #confirm(authorization, epoch, deadline) {
+    if (authorization === this.#confirmed) return;
+    const session = await this.#read('session');
+    if (session?.isOwn && authorization === `Bearer ${session.token}`) return;
+    await this.#ask('GET', `${SESSIONS}/current`, {authorization, deadline}, epoch);
   }
 
   /** The identifier of the account; null if unknown. */
@@ -3911,7 +3931,8 @@ export class PushClient {
   }
 
   async #renew(deadline) {
-    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, this.#newSession(this.account, deadline));
+    const known = await this.#identity(), session = this.#newSession(this.account, known, deadline);
+    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, session);
     await this.#change(async draft => {
       draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (isIdentifier(id) && !await draft.read('identity')) draft.write('identity', {id});
@@ -3921,9 +3942,10 @@ export class PushClient {
 
   /**
    * A session from the app's token provider. Throws `unauthorized` if the provider returns no
-   * token, and `offline` if the provider fails.
+   * token, `offline` if the provider fails, and the interference `wrongAccount` if the provider
+   * returns another identifier than `known`, which is null if unknown.
    */
-  async #newSession(account, deadline) {
+  async #newSession(account, known, deadline) {
     const {token, name} = this.#settings;
     let given;
     try {
@@ -3933,7 +3955,9 @@ export class PushClient {
     }
     const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
     if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
-    return {token: text, expiresAt, id: member(given, 'account')};
+    const id = member(given, 'account');
+    if (known !== null && isIdentifier(id) && id !== known) throw interference('wrongAccount', known, printable(id), {status: 0, path: SESSIONS});
+    return {token: text, expiresAt, id};
   }
 
   // MARK: Rows

@@ -2282,6 +2282,77 @@ test('an app that knows its account takes no other', async t => {
   }
 });
 
+/** A client of alice, whose token provider has another user's token `spt_other`, too. */
+async function withProvider(t) {
+  const {server, other} = signingServers(), given = {Token: 'spt_second', ExpiresAt: null, count: 0};
+  const fetch = (url, options = {}) => (options.headers?.Authorization === 'Bearer spt_other' ? other : server).fetch(url, options);
+  server.tokens.add('spt_second');
+  other.tokens.add('spt_other');
+  const push = await clientOf(t, {fetch}, {signatures, token: () => { given.count += 1; return given; }});
+  await push.sync();
+  for (const one of [server, other]) one.requests.length = 0;
+  return {push, server, other, given};
+}
+
+for (const isKnown of [false, true]) test(`a message never goes to the user of a token that the provider returns for the wrong account, ${isKnown ? 'named' : 'not named'} in its answer`, async t => {
+  const {push, server, other, given} = await withProvider(t);
+  server.isBusy = true;
+  assert.equal(await push.outbox.send('waits'), null);
+  server.isBusy = false;
+  server.tokens.delete('spt_first');
+  Object.assign(given, {Token: 'spt_other'}, isKnown && {Account: MALLORY});
+  const inbox = await push.sync();
+  assert.ok(isWrongAccount(inbox.failure));
+  assert.equal(await push.outbox.send('is new'), null);
+  assert.deepEqual([...new Set(other.requests)], isKnown ? [] : ['GET /api/sessions/current', 'GET /api/notifications']);
+  assert.equal(other.items.size, 1);
+  assert.deepEqual((await push.outbox.tasks()).map(({payload}) => payload), ['waits', 'is new']);
+  // The first message ends the sending of the tasks, so only that message and the list need a token.
+  given.count = 0;
+  await push.sync();
+  assert.equal(given.count, isKnown ? 2 : 0);
+  // The provider returns the account's own token again.
+  other.tokens.delete('spt_other');
+  Object.assign(given, {Token: 'spt_second'}, isKnown && {Account: ALICE});
+  await push.sync();
+  assert.deepEqual([await push.outbox.count(), [...server.items.values()].map(({Payload}) => Payload)], [0, ['waits', 'is new']]);
+});
+
+test("an answer confirms the provider's token before it sends a message, and only once", async t => {
+  const {push, server} = await withProvider(t), [ask, post, list] = ['GET /api/sessions/current', 'POST /api/notifications', 'GET /api/notifications'];
+  const requests = async call => {
+    server.requests.length = 0;
+    await call();
+    return server.requests;
+  };
+  const send = () => push.outbox.send('text');
+  assert.deepEqual(await requests(send), [post], 'the token of the sign-in');
+  server.tokens.delete('spt_first');
+  assert.deepEqual(await requests(send), [post, ask, post], 'a new token in place of a refused one');
+  assert.deepEqual(await requests(send), [post], 'the confirmed token');
+  // The confirmation lasts as long as the client.
+  const {store} = push.settings, worker = await PushClient.reopen('', {store, fetch: server.fetch, deadline: 5});
+  t.after(() => worker.close());
+  assert.deepEqual(await requests(() => worker.outbox.send('text')), [ask, post], 'the stored token in another client');
+  const page = await PushClient.reopen('', {store, fetch: server.fetch, deadline: 5});
+  t.after(() => page.close());
+  assert.deepEqual(await requests(async () => { await page.preview(1); await page.outbox.send('text'); }), [list, post], 'any answer confirms it');
+  // The provider returns this token for the next user, too.
+  server.tokens.add('spt_bob');
+  await push.useToken('spt_bob', {account: 'bob'});
+  server.tokens.delete('spt_bob');
+  server.tokens.add('spt_second');
+  assert.deepEqual(await requests(send), [post, ask, post], 'the token that was confirmed for another account');
+});
+
+test('no sign-out is sent with a token that the provider returns for another account', async t => {
+  const {push, server, other, given} = await withProvider(t);
+  server.tokens.delete('spt_first');
+  Object.assign(given, {Token: 'spt_other', Account: MALLORY});
+  assert.equal(await push.signOut(), false);
+  assert.deepEqual([other.requests, other.tokens.has('spt_other')], [[], true]);
+});
+
 test('a session of another name is refused, and one of the own name in other letters is not', async t => {
   const {server, fetch, showOther} = signingServers(), push = await clientOf(t, {fetch}, {signatures, isIn: false});
   showOther(true);
