@@ -2163,7 +2163,8 @@ export class PushClient {
    * captive portal gets the password.
    *
    * Throws the interference `wrongAccount` if the session belongs to another user. Later calls
-   * throw it for each answer for another account. If an administrator has deleted the account and
+   * throw it for each answer for another account. Throws `storage` if the client cannot store the
+   * token: then the account before stays signed in. If an administrator has deleted the account and
    * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
@@ -2177,7 +2178,7 @@ export class PushClient {
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
     const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer);
-    await this.#use(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
+    await this.#useNew(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
   }
 
   /** Exchanges a code, which an administrator has made for a user without a password, for a token. */
@@ -2187,7 +2188,7 @@ export class PushClient {
     const answer = await this.#api.call('POST', ENROLMENT, {body, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer), [account, id] = ['name', 'account'].map(name => member(answer.json, name));
     if (!isIdentifier(account) || (id !== undefined && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
-    await this.#use(token, {account, id: id ?? null, expiresAt}, deadline);
+    await this.#useNew(token, {account, id: id ?? null, expiresAt}, deadline);
   }
 
   /**
@@ -2219,26 +2220,37 @@ export class PushClient {
     await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
-  async #use(token, {account, id, expiresAt}, deadline) {
-    let isAnother = false;
+  /**
+   * Uses the token of a session that this client has just begun. If the client cannot store the
+   * token, it asks the server to end the session, which no other client knows.
+   */
+  async #useNew(token, session, deadline) {
+    const end = () => this.#end(this.#api, `${SESSIONS}/current`, `Bearer ${token}`, {account: session.id, deadline});
+    await this.#use(token, session, deadline, end);
+  }
+
+  /** Calls `undo` if the token cannot be stored: then the client keeps its account. */
+  async #use(token, {account, id, expiresAt}, deadline, undo = async () => {}) {
+    const session = {token, expiresAt: expiresAt?.getTime() ?? null, isOwn: true}, identity = id === null ? {} : {identity: {id}};
+    let isAnother = false, ended = null, epoch = null;
     await this.#change(async draft => {
       const settings = await this.#storedSettings(draft), known = (await draft.read('identity'))?.id;
       // The old account was deleted, so the server has no session of it to end.
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
-      if (isAnother) {
-        this.#ended = draft.head.epoch;
-        await this.#endSession(draft, settings);
-      }
+      ended = draft.head.epoch;
+      if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
-      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null, isOwn: true});
-      if (id !== null) draft.write('identity', {id});
-      this.#epoch = draft.head.epoch ||= crypto.randomUUID();
-      this.account = account;
-      this.#recent = {};
-      this.#confirmed = null;
-    }, {isAnyEpoch: true});
+      for (const [name, value] of Object.entries({session, ...identity})) draft.write(name, value);
+      epoch = draft.head.epoch ||= crypto.randomUUID();
+    }, {isAnyEpoch: true}).catch(async error => {
+      await undo().catch(() => {});
+      throw error;
+    });
+    // Until the commit this client is in its session: the change may fail, or be made again.
+    if (isAnother) this.#ended = ended;
+    [this.#epoch, this.account, this.#recent, this.#confirmed] = [epoch, account, {session, ...identity}, null];
     if (isAnother) this.#endEvents();
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);

@@ -1989,6 +1989,38 @@ test('signing out on a full disk removes everything, and calls the server at onc
   }
 });
 
+test('a sign-in that cannot be stored changes nothing here, and its new session ends', async t => {
+  const {push, server, faults, open} = await keeper(t), calls = {
+    signIn: () => push.signIn('bob', 'a password'), signInWithCode: () => push.signInWithCode('the code'),
+    useToken: () => push.useToken('spt_bob', {account: 'bob'}),
+  };
+  server.username = 'bob';
+  server.tokens.add('spt_bob');
+  for (const [name, call] of Object.entries(calls)) {
+    faults.isFull = true;
+    await assert.rejects(call(), {code: 'storage'}, name);
+    assert.deepEqual([push.account, (await push.cachedInbox()).count, await push.isCurrent()], ['alice', 1, true], name);
+    // Only the sessions that the client has begun end.
+    assert.deepEqual([...server.tokens], ['spt_first', 'spt_bob'], name);
+    faults.isFull = false;
+    assert.equal((await push.sync()).isFresh, true, name);
+  }
+  // Without a network the error is still that of the store.
+  server.after = (response, {method}) => { if (method === 'DELETE') lost(); };
+  faults.isFull = true;
+  await assert.rejects(calls.signIn(), {code: 'storage'});
+  faults.isFull = false;
+  server.after = response => response;
+  assert.deepEqual([await push.signOut(), push.account, server.tokens.has('spt_first')], [true, null, false]);
+  assert.deepEqual([(await open()).account, (await push.cachedInbox()).count], [null, 0]);
+  // Nobody is signed in.
+  const tokens = [...server.tokens];
+  faults.isFull = true;
+  await assert.rejects(calls.signIn(), {code: 'storage'});
+  assert.deepEqual([push.account, [...server.tokens]], [null, tokens]);
+  await assert.rejects(push.sync(), {code: 'signedOut'});
+});
+
 test('where a sign-out made room, the server learns of it later, and of those before', async t => {
   const {push, server, faults, open, left} = await keeper(t);
   server.before = lost;
