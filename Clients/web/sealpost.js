@@ -1938,6 +1938,8 @@ const KINDS = {
   'a text': textOf(/^/), 'a text that is not empty': textOf(/./s), 'a text of visible ASCII': textOf(/^[\x21-\x7E]+$/),
   '1 to 64 of the characters a-z, 0-9, - and _': textOf(/^[a-z0-9_-]{1,64}$/),
   'the identifier of an account': value => isIdentifier(value),
+  // Other topics would be other paths, or requests that the server refuses as malformed.
+  'a topic, without slashes, backslashes and control characters': textOf(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u),
   'the id of a device': textOf(/^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,128}$/),
   'a notification': value => numberFrom(0)(value?.id) && (value.createdAt === null || (value.createdAt instanceof Date && KINDS['a time'](value.createdAt))),
   'a URL': value => KINDS['a text that is not empty'](value) && urlOf(value) !== null,
@@ -3181,7 +3183,7 @@ export class PushClient {
   }
 
   async #changeTopic(method, topic) {
-    checkedOption('topic', topic, 'a text that is not empty');
+    checkedOption('topic', topic, 'a topic, without slashes, backslashes and control characters');
     await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
     await this.#change(async draft => {
       const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => lowered(other) !== lowered(topic));

@@ -1744,7 +1744,7 @@ test('options that do not exist, and impossible values, are refused before they 
     before: [{}, [], {id: 7}, {id: 7.5, createdAt: null}, {id: '7', createdAt: null}, {id: 7, createdAt: '2027-01-15T08:00:00Z'}, {id: 7, createdAt: new Date(NaN)}]
       .map(before => () => push.cachedInbox({before})),
     message: [5, undefined, null, {}].map(message => () => push.isRecipient(message)),
-    kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, ''].map(topic => () => push.joinTopic(topic)),
+    kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, '', 'news/sport', 'news\\sport', 'a\nb', '\x00', '\x7F', '.', '..', '\uD800'].map(topic => () => push.joinTopic(topic)),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
     observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
