@@ -825,6 +825,9 @@ class Conversation {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
       throw new PushClientError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
     }
+    if (base.username || base.password || base.search || base.hash) {
+      throw new PushClientError('invalidServer', "The server's address must have no user, password, query or fragment: the client would ignore them.");
+    }
     /**
      * If the server's URL has a path, for example behind a proxy for several servers, that path
      * precedes the API's paths and is not signed.

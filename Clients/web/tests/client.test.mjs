@@ -1862,7 +1862,8 @@ test('http is for this machine, and without pinned keys', async () => {
   ]) {
     await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof PushClientError && error.code === 'insecureServer', host);
   }
-  for (const server of ['ftp://push.example', 'http://', 'push']) {
+  const addresses = ['user:word', 'user', ':word'].map(user => `https://${user}@push.example`);
+  for (const server of ['ftp://push.example', 'http://', 'push', ...addresses, 'https://push.example/?a', 'https://push.example/#a']) {
     await assert.rejects(open(server, 'unsigned'), error => error instanceof PushClientError && error.code === 'invalidServer', server);
   }
 });
