@@ -1926,10 +1926,15 @@ const textOf = pattern => value => typeof value === 'string' && pattern.test(val
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
 const isPayload = value => {
-  // The server refuses null, `JSON.stringify` writes numbers such as NaN as null, and it leaves
-  // functions out.
+  // The server refuses null. `JSON.stringify` writes numbers such as NaN as null, leaves functions
+  // out, and writes objects such as a Map or an Error as {}.
+  const isEmptied = one => {
+    const kind = Object.getPrototypeOf(one), isPlain = kind === null || Object.getPrototypeOf(kind) === null;
+    return !isPlain && !Array.isArray(one) && typeof one.valueOf() === 'object' && Object.keys(one).length === 0;
+  };
   const check = (_, one) => {
-    if (['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one))) throw new TypeError('no JSON');
+    const isLost = ['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one));
+    if (isLost || (typeof one === 'object' && one !== null && isEmptied(one))) throw new TypeError('no JSON');
     return one;
   };
   try { return ![undefined, 'null'].includes(JSON.stringify(value, check)); } catch { return false; }

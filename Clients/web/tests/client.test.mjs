@@ -1354,6 +1354,15 @@ test('accounts that share a browser register so, and each knows its own pushes',
   assert.equal(await bob.isRecipient(await message(7, bob)), true);
 });
 
+test('payloads that JSON can write are sent as they are', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), bare = Object.create(null);
+  class Reading { value = 1; }
+  for (const [payload, expected] of [[{}, {}], [[], []], [bare, {}], [{a: null}, {a: null}], [new Reading(), {value: 1}], [new Date(0), '1970-01-01T00:00:00.000Z']]) {
+    const id = await push.outbox.send(payload);
+    assert.deepEqual(server.items.get(id).Payload, expected);
+  }
+});
+
 test('an account alone registers as before, and ends its subscription', async t => {
   const subscription = browser(t), bodies = [], server = new FakeServer();
   server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
@@ -1752,7 +1761,7 @@ test('options that do not exist, and impossible values, are refused before they 
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
     isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
     fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
-    payload: [undefined, null, new Date(NaN), 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}, {key: 'x'}, {key: ''}, {key: 5}, [{key: randomUUID()}]].map(task => () => push.outbox.discard(task)),
+    payload: [undefined, null, new Date(NaN), 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}, new Map([['a', 1]]), new Set([1]), /a/, new Error('a'), {a: [new Map()]}, Promise.resolve(), new ArrayBuffer(1), new (class { #a = 1; })()].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}, {key: 'x'}, {key: ''}, {key: 5}, [{key: randomUUID()}]].map(task => () => push.outbox.discard(task)),
     username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
     code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
