@@ -3247,10 +3247,12 @@ export class PushClient {
 
   /**
    * Whether a push is for this account: its `accountHint` must be that of this account's
-   * registration. A push without a hint is for an account that does not share its browser.
+   * registration. A push without a hint is for an account that does not share its browser. After
+   * the end of its session, a client gets no push.
    */
   async isRecipient(message) {
     checkedOption('message', message, 'a text');
+    if (!this.#isInSession(await this.#store.head())) return false;
     const hint = pushedHint(message), id = pushedID(message);
     if (hint === null) return !this.#settings.isDeviceShared;
     const registration = await this.registrationID();

@@ -1354,6 +1354,13 @@ test('accounts that share a browser register so, and each knows its own pushes',
   assert.equal(await bob.isRecipient(await message(7, bob)), true);
 });
 
+test('a push without a hint is for the account that is signed in, and for nobody after its sign-out', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
+  assert.deepEqual([await push.isRecipient('{"secureId":"7"}'), await other.isRecipient('{"secureId":"7"}')], [true, true]);
+  await push.signOut();
+  assert.deepEqual([await push.isRecipient('{"secureId":"7"}'), await other.isRecipient('{"secureId":"7"}')], [false, false]);
+});
+
 test('payloads that JSON can write are sent as they are', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), bare = Object.create(null);
   class Reading { value = 1; }
