@@ -146,7 +146,7 @@ export interface Token {
   Token: string;
   /** When the token expires, in the form of RFC 3339. */
   ExpiresAt?: string | null;
-  /** The account's identifier. */
+  /** The account's identifier. The client refuses the token if it knows another identifier. */
   Account?: string;
 }
 

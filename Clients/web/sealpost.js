@@ -825,6 +825,9 @@ class Conversation {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
       throw new PushClientError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
     }
+    if (base.username || base.password || base.search || base.hash) {
+      throw new PushClientError('invalidServer', "The server's address must have no user, password, query or fragment: the client would ignore them.");
+    }
     /**
      * If the server's URL has a path, for example behind a proxy for several servers, that path
      * precedes the API's paths and is not signed.
@@ -1923,10 +1926,15 @@ const textOf = pattern => value => typeof value === 'string' && pattern.test(val
 const numberFrom = (least, isNumber = Number.isSafeInteger) => value => isNumber(value) && value >= least;
 const listOf = isItem => value => Array.isArray(value) && value.every(isItem);
 const isPayload = value => {
-  // The server refuses null, `JSON.stringify` writes numbers such as NaN as null, and it leaves
-  // functions out.
+  // The server refuses null. `JSON.stringify` writes numbers such as NaN as null, leaves functions
+  // out, and writes objects such as a Map or an Error as {}.
+  const isEmptied = one => {
+    const kind = Object.getPrototypeOf(one), isPlain = kind === null || Object.getPrototypeOf(kind) === null;
+    return !isPlain && !Array.isArray(one) && typeof one.valueOf() === 'object' && Object.keys(one).length === 0;
+  };
   const check = (_, one) => {
-    if (['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one))) throw new TypeError('no JSON');
+    const isLost = ['function', 'symbol'].includes(typeof one) || (typeof one === 'number' && !Number.isFinite(one));
+    if (isLost || (typeof one === 'object' && one !== null && isEmptied(one))) throw new TypeError('no JSON');
     return one;
   };
   try { return ![undefined, 'null'].includes(JSON.stringify(value, check)); } catch { return false; }
@@ -1938,6 +1946,8 @@ const KINDS = {
   'a text': textOf(/^/), 'a text that is not empty': textOf(/./s), 'a text of visible ASCII': textOf(/^[\x21-\x7E]+$/),
   '1 to 64 of the characters a-z, 0-9, - and _': textOf(/^[a-z0-9_-]{1,64}$/),
   'the identifier of an account': value => isIdentifier(value),
+  // Other topics would be other paths, or requests that the server refuses as malformed.
+  'a topic, without slashes, backslashes and control characters': textOf(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u),
   'the id of a device': textOf(/^(?!\.{1,2}$)[A-Za-z0-9_.-]{1,128}$/),
   'a notification': value => numberFrom(0)(value?.id) && (value.createdAt === null || (value.createdAt instanceof Date && KINDS['a time'](value.createdAt))),
   'a URL': value => KINDS['a text that is not empty'](value) && urlOf(value) !== null,
@@ -2022,8 +2032,9 @@ export class PushClient {
    *   parts, in seconds.
    * - `token`: the source of a token if the stored token is missing, expires or is refused: a URL
    *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
-   *   cookies, or a function, called with `{account, name}`. Both return `{Token, ExpiresAt}`. A
-   *   worker cannot call the page's function: it has its own `options`.
+   *   cookies, or a function, called with `{account, name}`. Both return `{Token, ExpiresAt}`, and
+   *   may add the identifier `Account`. A worker cannot call the page's function: it has its own
+   *   `options`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
    *   page that a click opens: by default this page without its query, and with the id as its hash.
    *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
@@ -2076,7 +2087,7 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
+  #settings; #store; #own; #keys; #api; #epoch = ''; #renewal = null; #confirmed = null; #cache = {revision: -1, epoch: '', entries: new Map(), ivs: new Map(), damaged: [], sorted: []}; #payloads = new Map();
   /** This session's values that were read or written last, for a sign-out without a database. */
   #recent = {};
   #channelName; #sent = new Map(); #sending = Promise.resolve(); #sessionEnd = new AbortController(); #ended = null;
@@ -2162,7 +2173,8 @@ export class PushClient {
    * captive portal gets the password.
    *
    * Throws the interference `wrongAccount` if the session belongs to another user. Later calls
-   * throw it for each answer for another account. If an administrator has deleted the account and
+   * throw it for each answer for another account. Throws `storage` if the client cannot store the
+   * token: then the account before stays signed in. If an administrator has deleted the account and
    * created a new account with the same name, the client deletes the old account's state.
    */
   async signIn(username, password) {
@@ -2176,7 +2188,7 @@ export class PushClient {
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
     const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer);
-    await this.#use(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
+    await this.#useNew(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
   }
 
   /** Exchanges a code, which an administrator has made for a user without a password, for a token. */
@@ -2186,7 +2198,7 @@ export class PushClient {
     const answer = await this.#api.call('POST', ENROLMENT, {body, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer), [account, id] = ['name', 'account'].map(name => member(answer.json, name));
     if (!isIdentifier(account) || (id !== undefined && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
-    await this.#use(token, {account, id: id ?? null, expiresAt}, deadline);
+    await this.#useNew(token, {account, id: id ?? null, expiresAt}, deadline);
   }
 
   /**
@@ -2218,25 +2230,37 @@ export class PushClient {
     await this.#use(token, {account, id, expiresAt: expiresAt instanceof Date ? expiresAt : timeOf(expiresAt)}, this.#api.deadline());
   }
 
-  async #use(token, {account, id, expiresAt}, deadline) {
-    let isAnother = false;
+  /**
+   * Uses the token of a session that this client has just begun. If the client cannot store the
+   * token, it asks the server to end the session, which no other client knows.
+   */
+  async #useNew(token, session, deadline) {
+    const end = () => this.#end(this.#api, `${SESSIONS}/current`, `Bearer ${token}`, {account: session.id, deadline});
+    await this.#use(token, session, deadline, end);
+  }
+
+  /** Calls `undo` if the token cannot be stored: then the client keeps its account. */
+  async #use(token, {account, id, expiresAt}, deadline, undo = async () => {}) {
+    const session = {token, expiresAt: expiresAt?.getTime() ?? null, isOwn: true}, identity = id === null ? {} : {identity: {id}};
+    let isAnother = false, ended = null, epoch = null;
     await this.#change(async draft => {
       const settings = await this.#storedSettings(draft), known = (await draft.read('identity'))?.id;
       // The old account was deleted, so the server has no session of it to end.
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
-      if (isAnother) {
-        this.#ended = draft.head.epoch;
-        await this.#endSession(draft, settings);
-      }
+      ended = draft.head.epoch;
+      if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
-      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
-      if (id !== null) draft.write('identity', {id});
-      this.#epoch = draft.head.epoch ||= crypto.randomUUID();
-      this.account = account;
-      this.#recent = {};
-    }, {isAnyEpoch: true});
+      for (const [name, value] of Object.entries({session, ...identity})) draft.write(name, value);
+      epoch = draft.head.epoch ||= crypto.randomUUID();
+    }, {isAnyEpoch: true}).catch(async error => {
+      await undo().catch(() => {});
+      throw error;
+    });
+    // Until the commit this client is in its session: the change may fail, or be made again.
+    if (isAnother) this.#ended = ended;
+    [this.#epoch, this.account, this.#recent, this.#confirmed] = [epoch, account, {session, ...identity}, null];
     if (isAnother) this.#endEvents();
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);
@@ -2283,7 +2307,7 @@ export class PushClient {
     // If the browser has taken most of the call's time, the requests go on after the call's end.
     const sendBy = this.#api.deadline();
     // The stored state is gone before the client asks for the app's token.
-    const renew = () => within(sendBy, this.#newSession(account, sendBy), '').then(({token}) => token, () => null);
+    const renew = () => within(sendBy, this.#newSession(account, ending?.id ?? null, sendBy), '').then(({token}) => token, () => null);
     const isUnstored = ending !== null && !isStored;
     send(isUnstored ? async () => (await this.#sendEnding(ending, sendBy, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline: sendBy}));
     try {
@@ -2980,7 +3004,8 @@ export class PushClient {
         await this.#deliver(name, call, deadline).catch(error => {
           // The browser hides the answer of a proxy, which may be the refusal of a large message,
           // from a page of another origin.
-          if (call.kind !== 'send' || error.interference?.status !== 0) throw error;
+          const {kind, status} = error.interference ?? {};
+          if (call.kind !== 'send' || kind !== 'missingEcho' || status !== 0) throw error;
           hidden ??= error;
         });
       }
@@ -3030,7 +3055,10 @@ export class PushClient {
     // The server would read an object as a long-form request; a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#app ? {App: this.#app} : {})};
     const query = this.#app && typeof payload === 'string' ? [['app', this.#app]] : [];
-    return this.#call('POST', '/api/notifications', {body, query, key, deadline});
+    return this.#signedIn(deadline, async (authorization, epoch) => {
+      await this.#confirm(authorization, epoch, deadline);
+      return this.#ask('POST', '/api/notifications', {body, query, key, deadline, authorization}, epoch);
+    });
   }
 
   /**
@@ -3163,7 +3191,7 @@ export class PushClient {
   }
 
   async #changeTopic(method, topic) {
-    checkedOption('topic', topic, 'a text that is not empty');
+    checkedOption('topic', topic, 'a topic, without slashes, backslashes and control characters');
     await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
     await this.#change(async draft => {
       const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => lowered(other) !== lowered(topic));
@@ -3219,10 +3247,12 @@ export class PushClient {
 
   /**
    * Whether a push is for this account: its `accountHint` must be that of this account's
-   * registration. A push without a hint is for an account that does not share its browser.
+   * registration. A push without a hint is for an account that does not share its browser. After
+   * the end of its session, a client gets no push.
    */
   async isRecipient(message) {
     checkedOption('message', message, 'a text');
+    if (!this.#isInSession(await this.#store.head())) return false;
     const hint = pushedHint(message), id = pushedID(message);
     if (hint === null) return !this.#settings.isDeviceShared;
     const registration = await this.registrationID();
@@ -3864,7 +3894,21 @@ export class PushClient {
     // Another account has signed in here meanwhile.
     if (epoch !== this.#epoch) throw signedOut();
     if (account === null && answer.account !== null) await this.#learn(answer);
-    return success(answer);
+    const accepted = success(answer);
+    this.#confirmed = options.authorization;
+    return accepted;
+  }
+
+  /**
+   * Checks that a credential is the account's, before it sends a payload: the app's token provider
+   * may have returned the token of another user. An accepted answer confirms the credential. The
+   * token of a sign-in in this client needs no such answer.
+   */
+  async #confirm(authorization, epoch, deadline) {
+    if (authorization === this.#confirmed) return;
+    const session = await this.#read('session');
+    if (session?.isOwn && authorization === `Bearer ${session.token}`) return;
+    await this.#ask('GET', `${SESSIONS}/current`, {authorization, deadline}, epoch);
   }
 
   /** The identifier of the account; null if unknown. */
@@ -3911,7 +3955,8 @@ export class PushClient {
   }
 
   async #renew(deadline) {
-    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, this.#newSession(this.account, deadline));
+    const known = await this.#identity(), session = this.#newSession(this.account, known, deadline);
+    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, session);
     await this.#change(async draft => {
       draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (isIdentifier(id) && !await draft.read('identity')) draft.write('identity', {id});
@@ -3921,9 +3966,10 @@ export class PushClient {
 
   /**
    * A session from the app's token provider. Throws `unauthorized` if the provider returns no
-   * token, and `offline` if the provider fails.
+   * token, `offline` if the provider fails, and the interference `wrongAccount` if the provider
+   * returns another identifier than `known`, which is null if unknown.
    */
-  async #newSession(account, deadline) {
+  async #newSession(account, known, deadline) {
     const {token, name} = this.#settings;
     let given;
     try {
@@ -3933,7 +3979,9 @@ export class PushClient {
     }
     const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
     if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
-    return {token: text, expiresAt, id: member(given, 'account')};
+    const id = member(given, 'account');
+    if (known !== null && isIdentifier(id) && id !== known) throw interference('wrongAccount', known, printable(id), {status: 0, path: SESSIONS});
+    return {token: text, expiresAt, id};
   }
 
   // MARK: Rows

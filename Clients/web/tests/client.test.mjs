@@ -1354,6 +1354,22 @@ test('accounts that share a browser register so, and each knows its own pushes',
   assert.equal(await bob.isRecipient(await message(7, bob)), true);
 });
 
+test('a push without a hint is for the account that is signed in, and for nobody after its sign-out', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), other = await clientOf(t, server, {store});
+  assert.deepEqual([await push.isRecipient('{"secureId":"7"}'), await other.isRecipient('{"secureId":"7"}')], [true, true]);
+  await push.signOut();
+  assert.deepEqual([await push.isRecipient('{"secureId":"7"}'), await other.isRecipient('{"secureId":"7"}')], [false, false]);
+});
+
+test('payloads that JSON can write are sent as they are', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), bare = Object.create(null);
+  class Reading { value = 1; }
+  for (const [payload, expected] of [[{}, {}], [[], []], [bare, {}], [{a: null}, {a: null}], [new Reading(), {value: 1}], [new Date(0), '1970-01-01T00:00:00.000Z']]) {
+    const id = await push.outbox.send(payload);
+    assert.deepEqual(server.items.get(id).Payload, expected);
+  }
+});
+
 test('an account alone registers as before, and ends its subscription', async t => {
   const subscription = browser(t), bodies = [], server = new FakeServer();
   server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
@@ -1744,7 +1760,7 @@ test('options that do not exist, and impossible values, are refused before they 
     before: [{}, [], {id: 7}, {id: 7.5, createdAt: null}, {id: '7', createdAt: null}, {id: 7, createdAt: '2027-01-15T08:00:00Z'}, {id: 7, createdAt: new Date(NaN)}]
       .map(before => () => push.cachedInbox({before})),
     message: [5, undefined, null, {}].map(message => () => push.isRecipient(message)),
-    kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, ''].map(topic => () => push.joinTopic(topic)),
+    kept: ['x', -1, 1.5].map(kept => () => push.closeSeen(kept)), topic: [5, '', 'news/sport', 'news\\sport', 'a\nb', '\x00', '\x7F', '.', '..', '\uD800'].map(topic => () => push.joinTopic(topic)),
     title: [() => open({title: 7}), () => PushClient.reopen('', {store, title: 'Clinic'})],
     isDeviceShared: [() => open({isDeviceShared: 'false'})], signatureTolerance: [() => open({signatureTolerance: NaN})],
     observe: [() => open({observe: true})], isrequired: [() => open({endToEnd: {senders: [SenderKey.generate().text], isrequired: true}})],
@@ -1752,7 +1768,7 @@ test('options that do not exist, and impossible values, are refused before they 
     tolerance: [() => open({signatures: {...signatures, tolerance: 1}})], answerLimit: [() => open({answerLimit: 1.5})],
     isRead: [() => push.outbox.markRead([1], 'yes'), () => push.outbox.markRead(1, null)], device: [undefined, '', 5, 'a device', '..', '../1', 'a'.repeat(129)].flatMap(id => [() => push.endDevice(id), () => push.approveDevice(id, '1')]),
     fingerprint: [5, undefined].map(fingerprint => () => push.approveDevice('a-device', fingerprint)),
-    payload: [undefined, null, new Date(NaN), 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}, {key: 'x'}, {key: ''}, {key: 5}, [{key: randomUUID()}]].map(task => () => push.outbox.discard(task)),
+    payload: [undefined, null, new Date(NaN), 5n, () => {}, [5n], NaN, Infinity, Symbol('a'), [-Infinity], {a: {b: NaN}}, {a: () => {}}, {a: Symbol('a')}, new Map([['a', 1]]), new Set([1]), /a/, new Error('a'), {a: [new Map()]}, Promise.resolve(), new ArrayBuffer(1), new (class { #a = 1; })()].map(payload => () => push.outbox.send(payload)), task: [5, null, undefined, 'a key', {}, {key: 'x'}, {key: ''}, {key: 5}, [{key: randomUUID()}]].map(task => () => push.outbox.discard(task)),
     username: [undefined, null, 5].map(username => () => push.signIn(username, 'a password')), password: [undefined, null, 5].map(password => () => push.signIn('alice', password)),
     code: [undefined, 5].map(code => () => push.signInWithCode(code)), current: [() => push.changePassword(undefined, 'new')], next: [() => push.changePassword('old')],
     limit: [() => open({limit: 1.5}), () => open({limit: Infinity}), () => push.sync({limit: '5'}), () => push.sync({limit: 1.5}), () => push.cachedInbox({limit: NaN}), () => push.cachedInbox({limit: -1}), () => push.changes(null, {limit: 0})],
@@ -1862,7 +1878,8 @@ test('http is for this machine, and without pinned keys', async () => {
   ]) {
     await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof PushClientError && error.code === 'insecureServer', host);
   }
-  for (const server of ['ftp://push.example', 'http://', 'push']) {
+  const addresses = ['user:word', 'user', ':word'].map(user => `https://${user}@push.example`);
+  for (const server of ['ftp://push.example', 'http://', 'push', ...addresses, 'https://push.example/?a', 'https://push.example/#a']) {
     await assert.rejects(open(server, 'unsigned'), error => error instanceof PushClientError && error.code === 'invalidServer', server);
   }
 });
@@ -1987,6 +2004,38 @@ test('signing out on a full disk removes everything, and calls the server at onc
     await push.useToken('spt_second', {account: 'alice'});
     assert.equal((await push.sync()).isFresh, true);
   }
+});
+
+test('a sign-in that cannot be stored changes nothing here, and its new session ends', async t => {
+  const {push, server, faults, open} = await keeper(t), calls = {
+    signIn: () => push.signIn('bob', 'a password'), signInWithCode: () => push.signInWithCode('the code'),
+    useToken: () => push.useToken('spt_bob', {account: 'bob'}),
+  };
+  server.username = 'bob';
+  server.tokens.add('spt_bob');
+  for (const [name, call] of Object.entries(calls)) {
+    faults.isFull = true;
+    await assert.rejects(call(), {code: 'storage'}, name);
+    assert.deepEqual([push.account, (await push.cachedInbox()).count, await push.isCurrent()], ['alice', 1, true], name);
+    // Only the sessions that the client has begun end.
+    assert.deepEqual([...server.tokens], ['spt_first', 'spt_bob'], name);
+    faults.isFull = false;
+    assert.equal((await push.sync()).isFresh, true, name);
+  }
+  // Without a network the error is still that of the store.
+  server.after = (response, {method}) => { if (method === 'DELETE') lost(); };
+  faults.isFull = true;
+  await assert.rejects(calls.signIn(), {code: 'storage'});
+  faults.isFull = false;
+  server.after = response => response;
+  assert.deepEqual([await push.signOut(), push.account, server.tokens.has('spt_first')], [true, null, false]);
+  assert.deepEqual([(await open()).account, (await push.cachedInbox()).count], [null, 0]);
+  // Nobody is signed in.
+  const tokens = [...server.tokens];
+  faults.isFull = true;
+  await assert.rejects(calls.signIn(), {code: 'storage'});
+  assert.deepEqual([push.account, [...server.tokens]], [null, tokens]);
+  await assert.rejects(push.sync(), {code: 'signedOut'});
 });
 
 test('where a sign-out made room, the server learns of it later, and of those before', async t => {
@@ -2280,6 +2329,77 @@ test('an app that knows its account takes no other', async t => {
     showOther(false);
     assert.equal((await push.sync()).isFresh, true);
   }
+});
+
+/** A client of alice, whose token provider has another user's token `spt_other`, too. */
+async function withProvider(t) {
+  const {server, other} = signingServers(), given = {Token: 'spt_second', ExpiresAt: null, count: 0};
+  const fetch = (url, options = {}) => (options.headers?.Authorization === 'Bearer spt_other' ? other : server).fetch(url, options);
+  server.tokens.add('spt_second');
+  other.tokens.add('spt_other');
+  const push = await clientOf(t, {fetch}, {signatures, token: () => { given.count += 1; return given; }});
+  await push.sync();
+  for (const one of [server, other]) one.requests.length = 0;
+  return {push, server, other, given};
+}
+
+for (const isKnown of [false, true]) test(`a message never goes to the user of a token that the provider returns for the wrong account, ${isKnown ? 'named' : 'not named'} in its answer`, async t => {
+  const {push, server, other, given} = await withProvider(t);
+  server.isBusy = true;
+  assert.equal(await push.outbox.send('waits'), null);
+  server.isBusy = false;
+  server.tokens.delete('spt_first');
+  Object.assign(given, {Token: 'spt_other'}, isKnown && {Account: MALLORY});
+  const inbox = await push.sync();
+  assert.ok(isWrongAccount(inbox.failure));
+  assert.equal(await push.outbox.send('is new'), null);
+  assert.deepEqual([...new Set(other.requests)], isKnown ? [] : ['GET /api/sessions/current', 'GET /api/notifications']);
+  assert.equal(other.items.size, 1);
+  assert.deepEqual((await push.outbox.tasks()).map(({payload}) => payload), ['waits', 'is new']);
+  // The first message ends the sending of the tasks, so only that message and the list need a token.
+  given.count = 0;
+  await push.sync();
+  assert.equal(given.count, isKnown ? 2 : 0);
+  // The provider returns the account's own token again.
+  other.tokens.delete('spt_other');
+  Object.assign(given, {Token: 'spt_second'}, isKnown && {Account: ALICE});
+  await push.sync();
+  assert.deepEqual([await push.outbox.count(), [...server.items.values()].map(({Payload}) => Payload)], [0, ['waits', 'is new']]);
+});
+
+test("an answer confirms the provider's token before it sends a message, and only once", async t => {
+  const {push, server} = await withProvider(t), [ask, post, list] = ['GET /api/sessions/current', 'POST /api/notifications', 'GET /api/notifications'];
+  const requests = async call => {
+    server.requests.length = 0;
+    await call();
+    return server.requests;
+  };
+  const send = () => push.outbox.send('text');
+  assert.deepEqual(await requests(send), [post], 'the token of the sign-in');
+  server.tokens.delete('spt_first');
+  assert.deepEqual(await requests(send), [post, ask, post], 'a new token in place of a refused one');
+  assert.deepEqual(await requests(send), [post], 'the confirmed token');
+  // The confirmation lasts as long as the client.
+  const {store} = push.settings, worker = await PushClient.reopen('', {store, fetch: server.fetch, deadline: 5});
+  t.after(() => worker.close());
+  assert.deepEqual(await requests(() => worker.outbox.send('text')), [ask, post], 'the stored token in another client');
+  const page = await PushClient.reopen('', {store, fetch: server.fetch, deadline: 5});
+  t.after(() => page.close());
+  assert.deepEqual(await requests(async () => { await page.preview(1); await page.outbox.send('text'); }), [list, post], 'any answer confirms it');
+  // The provider returns this token for the next user, too.
+  server.tokens.add('spt_bob');
+  await push.useToken('spt_bob', {account: 'bob'});
+  server.tokens.delete('spt_bob');
+  server.tokens.add('spt_second');
+  assert.deepEqual(await requests(send), [post, ask, post], 'the token that was confirmed for another account');
+});
+
+test('no sign-out is sent with a token that the provider returns for another account', async t => {
+  const {push, server, other, given} = await withProvider(t);
+  server.tokens.delete('spt_first');
+  Object.assign(given, {Token: 'spt_other', Account: MALLORY});
+  assert.equal(await push.signOut(), false);
+  assert.deepEqual([other.requests, other.tokens.has('spt_other')], [[], true]);
 });
 
 test('a session of another name is refused, and one of the own name in other letters is not', async t => {
