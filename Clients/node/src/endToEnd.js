@@ -414,7 +414,7 @@ export class Encryption {
    */
   async prepare(client, to, options) {
     const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others), {signal} = others;
-    for (const recipient of await this.#recipients(client, to, app, rest, {pauses: true})) {
+    for (const recipient of this.#trusted(await this.#recipients(client, to, app, rest, {pauses: true}))) {
       if (signal?.aborted) throw new AbortError(signal);
       for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
       await otherEvents();
@@ -430,7 +430,9 @@ export class Encryption {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
     const members = membersOf(notification), {to, app = 'default'} = members, plain = plainOf(members.payload, this.#maximumPayload);
-    return {...members, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app, rest), {app})};
+    const found = await this.#recipients(client, to, app, rest);
+    // `changed`, or another task meanwhile, may have distrusted a device.
+    return {...members, app, payload: this.#encrypt(plain, this.#trusted(found), {app})};
   }
 
   async #recipients(client, to, app, rest, {pauses = false} = {}) {
@@ -452,8 +454,14 @@ export class Encryption {
       changes.push(...checked.changes);
       if (pauses) await otherEvents();
     }
-    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return recipients;
+    return {recipients, changes};
+  }
+
+  /** The recipients whose devices the pins do not distrust now. Throws if nobody is left. */
+  #trusted({recipients, changes}) {
+    const trusted = recipients.filter(({user, key}) => this.pins.values[user.toLowerCase()]?.keys[key.id]?.state !== 'distrusted');
+    if (trusted.length === 0) throw new NoTrustedDeviceError(changes);
+    return trusted;
   }
 
   /** Verifies keys ahead, so that the check of a user with many devices does not block the process. */

@@ -321,6 +321,23 @@ test('a lost device gets nothing, whatever is listed', () => {
   }
 });
 
+test('a device that is distrusted during a report gets nothing', async () => {
+  const {phone, tablet} = vectors.devices, publisher = publisherOf([{name: 'Alice', account: phone.account, keys: [phone.key, tablet.key]}]);
+  const notification = {to: 'username:alice', payload: 'x'}, idsIn = ({payload}) => payload.slice(payload.lastIndexOf('.') + 1).match(/.{152}/g).map(entry => entry.slice(0, 22));
+  const inReport = (pins, ids) => new Encryption(SenderKey.generate(), pins, {changed: () => { for (const id of ids) pins.distrust('alice', id); }});
+  await inReport(new Pins(), [tablet.id]).send(publisher, notification);
+  await assert.rejects(inReport(new Pins(), [phone.id, tablet.id]).send(publisher, notification), ({name, changes}) => name === 'NoTrustedDeviceError' && changes.length === 2);
+  // Another task distrusts the device while the report waits.
+  const pins = new Pins();
+  let finish;
+  const waiting = new Encryption(SenderKey.generate(), pins, {changed: () => new Promise(done => { finish = done; })}).send(publisher, notification);
+  while (!finish) await new Promise(setImmediate);
+  pins.distrust('alice', tablet.id);
+  finish();
+  await waiting;
+  assert.deepEqual(publisher.sent.map(idsIn), [[phone.id], [phone.id]]);
+});
+
 test('a lost device that was not seen gets nothing', () => {
   const {phone, tablet} = vectors.devices, keys = [phone.key, tablet.key];
   let pins = new Pins();
