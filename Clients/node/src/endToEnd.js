@@ -361,7 +361,11 @@ export class Encryption {
   #maximumPayload;
   /** The end of the last report: no call may send before another has reported its changes. */
   #reported = Promise.resolve();
-  #isReporting = new AsyncLocalStorage();
+  /**
+   * The report in which a call was begun. Work that `changed` has started inherits it, also after the
+   * report's end.
+   */
+  #report = new AsyncLocalStorage();
   #contexts = new Map();
   /** The shared secrets of the sender's key with each device's key, by device. */
   #shared = new Map();
@@ -513,13 +517,21 @@ export class Encryption {
         reject(signal?.aborted ? new AbortError(signal) : new UnreachableError('`changed` has not ended in time', {wasSent: false}));
       };
     });
-    const begin = () => (hasEnded ? ended : this.#isReporting.run(true, act));
+    const begin = async () => {
+      if (hasEnded) return ended;
+      const report = {isRunning: true};
+      try {
+        return await this.#report.run(report, act);
+      } finally {
+        report.isRunning = false;
+      }
+    };
     const timer = setTimeout(end, deadline);
     signal?.addEventListener('abort', end);
     if (signal?.aborted) end();
     try {
-      // A call within `changed` cannot wait for the end of `changed`.
-      if (this.#isReporting.getStore()) return await Promise.race([ended, begin()]);
+      // A call within `changed` cannot wait for the end of `changed`, and is a part of its report.
+      if (this.#report.getStore()?.isRunning) return await Promise.race([ended, hasEnded ? ended : act()]);
       const turn = this.#reported.then(begin);
       this.#reported = turn.catch(() => {});
       return await Promise.race([ended, turn]);

@@ -230,6 +230,35 @@ test('no call sends before another has reported its changes', async () => {
   assert.deepEqual(order, ['reported', 'sent', 'sent', 'sent']);
 });
 
+test('work that a report has started waits for later reports', async () => {
+  const phone = device(), bobs = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  let work, start, finish;
+  const started = new Promise(done => { start = done; }), send = payload => encryption.send(publisher, {to: 'role:nurse', payload});
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: ([{user}]) => {
+    // A call within the report, and the work within it, do not wait.
+    if (user === 'alice') {
+      work = started.then(() => send('work'));
+      return send('within');
+    }
+    return new Promise((_, reject) => { finish = () => reject(new Error('no')); });
+  }});
+  await send('first');
+  publisher.users.push({name: 'bob', account: bobs.account, keys: [bobs.text]});
+  const refused = send('refused');
+  while (!finish) await new Promise(setImmediate);
+  const before = finish;
+  start();
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  assert.equal(publisher.sent.length, 2);
+  before();
+  await assert.rejects(refused, /no/);
+  // The report was refused, so the work reports the change again.
+  while (finish === before) await new Promise(setImmediate);
+  finish();
+  await assert.rejects(work, /no/);
+  assert.equal(publisher.sent.length, 2);
+});
+
 test('a call ends at its deadline or by its signal while changed runs, and its report remains in force', async () => {
   const phone = device(), notification = {to: 'username:alice', payload: 'x'};
   for (const outcome of ['stored', 'failed']) {
