@@ -7,7 +7,7 @@ import crypto, {
 } from 'node:crypto';
 
 import {AbortError, SealpostError, UnreachableError} from './errors.js';
-import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse, textOf} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -434,6 +434,7 @@ export class Encryption {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
     const members = membersOf(notification), {to, app = 'default'} = members, plain = plainOf(members.payload, this.#maximumPayload);
+    textOf({...members, payload: ''});  // Checks the other members before a request.
     const found = await this.#recipients(client, to, app, rest);
     // `changed`, or another task meanwhile, may have distrusted a device.
     return {...members, app, payload: this.#encrypt(plain, this.#trusted(found), {app})};

@@ -13,12 +13,15 @@ const renamed = (object, rename, convert = value => value) =>
 const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(value);
 
 /**
- * The JSON of a value. Throws for texts, times and numbers that JSON lacks: as null, times and
- * numbers would have the meaning of the default. An error calls the value `what`.
+ * The JSON of a value. Throws for texts, times, numbers, functions and symbols that JSON lacks: as
+ * null, or left out, they would have the meaning of the default. An error calls the value `what`.
  */
 export const jsonOf = (value, what = 'body') => JSON.stringify(value, function (name, converted) {
   const own = this[name];
   if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name || what}: ${own} is no value of JSON`);
+  if (own !== undefined && /^(undefined|function|symbol)$/.test(typeof converted)) {
+    throw new TypeError(`${name || what}: ${typeof own === 'object' ? `a toJSON that returns ${typeof converted}` : `a ${typeof own}`} is no value of JSON`);
+  }
   if (hasHalf(name) || hasHalf(converted)) throw new TypeError('a text has half a surrogate pair');
   return converted;
 });

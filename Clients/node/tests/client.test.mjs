@@ -399,6 +399,18 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => assert.fail('the request is too late')});
+  for (const wrong of [
+    {sendAt: () => bad}, {readOnce: () => true}, {store: Symbol('never')}, {expiresIn: class {}}, {platforms: [() => 'apns']}, {platforms: () => []}, {alert: () => 'a'},
+    {sendAt: {toJSON() {}}}, {sendAt: {toJSON: () => () => {}}}, {payload: {dose: () => 1}}, {payload: [Symbol('x')]}, {payload() {}},
+  ]) {
+    const notification = {to: 'username:alice', payload: 'x', ...wrong}, refused = {name: 'TypeError', message: /^(\w+): .* is no value of JSON$/};
+    for (const call of [() => publisher.send(notification), () => publisher.sendMany([notification]), () => encryption.send(publisher, notification), () => encryption.encrypted(publisher, notification)]) {
+      await assert.rejects(call(), refused, `${call} ${Object.keys(wrong)}`);
+    }
+    await assert.rejects(publisher.call('POST', '/api/x', {body: wrong}), refused);
+  }
+  assert.equal(textOf({payload: {dose: undefined}, sendAt: undefined}), '{"Payload":{}}');
   for (const name of ['to', 'app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) {
     await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
   }
