@@ -62,11 +62,11 @@ export class Exchange {
     if (key !== undefined) headers['Idempotency-Key'] = `"${key}"`;
     if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0]);
     if (signal?.aborted) throw new AbortError(signal);
-    const limit = new AbortController(), end = () => limit.abort();
-    const timer = setTimeout(end, Math.min(timeout, this.timeout));
+    const limit = new AbortController(), end = () => limit.abort(), left = Math.min(timeout, this.timeout), due = performance.now() + left;
+    const timer = setTimeout(end, left);
     signal?.addEventListener('abort', end);
     try {
-      headers.Authorization = `Bearer ${await this.#credential(limit.signal)}`;
+      headers.Authorization = `Bearer ${await this.#credential(limit.signal, due)}`;
       const response = await this.fetch(`${this.base}${path}${query === null ? '' : `?${query}`}`, {
         method, headers, body, redirect: 'manual', signal: limit.signal,
       });
@@ -89,10 +89,16 @@ export class Exchange {
     }
   }
 
-  async #credential(signal) {
+  /** The token. A function that ignores the signal does not delay the end of the attempt. */
+  async #credential(signal, due) {
     let token = this.token;
     try {
-      if (typeof token === 'function') token = await token(signal);
+      if (typeof token === 'function') {
+        const ended = new Promise(done => { signal.addEventListener('abort', done); });
+        token = await Promise.race([ended, token(signal)]);
+        // The timer of the signal cannot fire while the function blocks the process.
+        if (signal.aborted || performance.now() > due) throw new Error('it has not returned in time');
+      }
     } catch (cause) {
       throw new UnreachableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }

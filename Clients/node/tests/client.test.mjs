@@ -339,6 +339,18 @@ test('each attempt asks the function for a token', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
 });
 
+test('a call ends in time while its function for tokens runs, and sends nothing afterwards', async () => {
+  const fetch = () => assert.fail('a request was sent'), reason = new Error('enough');
+  const call = (token, options) => new Client({server: 'https://push.example.com', token, fetch, retryDelay: 1}).send({payload: 'x'}, options);
+  const isLate = error => error instanceof UnreachableError && !error.wasSent && /the function token has/.test(error.message);
+  let finish;
+  await assert.rejects(call(() => new Promise(resolve => { finish = resolve; }), {deadline: 30}), isLate);
+  finish('x');
+  await assert.rejects(call(() => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60); return 'x'; }, {deadline: 30}), isLate);
+  const stop = new AbortController();
+  await assert.rejects(call(() => new Promise(() => { setImmediate(() => stop.abort(reason)); }), {signal: stop.signal}), error => error instanceof AbortError && error.cause === reason);
+});
+
 test('a call whose path is none sends the token nowhere', async () => {
   const fetch = () => assert.fail('a request was sent'), publisher = new Client({server: 'http://127.0.0.1:1', token: 'secret', fetch});
   for (const path of ['', 'api/users', '@127.0.0.1:2/', '.example.com/']) await assert.rejects(publisher.call('GET', path), TypeError, path);
