@@ -266,10 +266,14 @@ export class Pins {
     return key;
   }
 
-  /** The devices of a user that may be trusted, and the changes since the last check. */
-  check(user, account, texts) {
-    const changes = [], found = new Map();
+  /**
+   * The devices of a user that may be trusted, and the changes since the last check. `inTime` is
+   * called for each key, and ends the check if it throws. `changes` then has the changes until then.
+   */
+  check(user, account, texts, inTime = () => {}, changes = []) {
+    const found = new Map();
     for (const value of texts) {
+      inTime();
       try {
         const key = this.read(value);
         if (key.account !== account) throw new UnreadableError('account');
@@ -290,7 +294,8 @@ export class Pins {
         report('first', first);
       }
     } else if (pin.account !== account) {
-      return {recipients: [], changes: [...changes, {user, kind: 'account', key: null}]};
+      changes.push({user, kind: 'account', key: null});
+      return {recipients: [], changes};
     }
     const known = pin.keys;
     let rest = keys.filter(key => !Object.hasOwn(known, key.id));
@@ -299,7 +304,10 @@ export class Pins {
     const trusted = new Map(approving.map(([id, {signing}]) => [id, bytesOf(signing, POINT)]));
     // A device that was approved in this loop may have approved further devices.
     for (let added = rest; added.length > 0;) {
-      added = rest.filter(key => [...trusted].some(([by, signing]) => key.isApproved(by, signing)));
+      added = rest.filter(key => {
+        inTime();
+        return [...trusted].some(([by, signing]) => key.isApproved(by, signing));
+      });
       rest = rest.filter(key => !added.includes(key));
       for (const key of added) {
         trusted.set(key.id, key.signing);
@@ -340,7 +348,8 @@ function undo({values}, changes) {
 
 /**
  * A function that returns the options of a call's next request. The requests share the call's
- * deadline, after which the function throws an `UnreachableError`.
+ * deadline, after which the function throws an `UnreachableError`. It throws an `AbortError` after
+ * the signal.
  */
 function sharedOptions(client, options) {
   mustBe('an object', {client});
@@ -350,6 +359,7 @@ function sharedOptions(client, options) {
   const end = performance.now() + deadline;
   return () => {
     const left = end - performance.now();
+    if (signal?.aborted) throw new AbortError(signal);
     if (left <= 0) throw new UnreachableError('the deadline has passed', {wasSent: false});
     return {deadline: left, signal};
   };
@@ -417,9 +427,9 @@ export class Encryption {
    * Meanwhile the process handles other events.
    */
   async prepare(client, to, options) {
-    const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others), {signal} = others;
+    const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others);
     for (const recipient of this.#trusted(await this.#recipients(client, to, app, rest, {pauses: true}))) {
-      if (signal?.aborted) throw new AbortError(signal);
+      rest();
       for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
       await otherEvents();
     }
@@ -437,7 +447,7 @@ export class Encryption {
     textOf({...members, payload: ''});  // Checks the other members before a request.
     const found = await this.#recipients(client, to, app, rest);
     // `changed`, or another task meanwhile, may have distrusted a device.
-    return {...members, app, payload: this.#encrypt(plain, this.#trusted(found), {app})};
+    return {...members, app, payload: this.#encrypt(plain, this.#trusted(found), {app}, rest)};
   }
 
   async #recipients(client, to, app, rest, {pauses = false} = {}) {
@@ -451,10 +461,10 @@ export class Encryption {
       if (found.length === 0 && name) users.push({name});
       users.push(...found);
     }
-    if (pauses) await this.#verify(users);
+    if (pauses) await this.#verify(users, rest);
     // Another call may send during a pause, so the changes are reported first.
     for (const group of pauses ? users.map(user => [user]) : [users]) {
-      const checked = await this.#inTurn(() => this.#check(group), rest());
+      const checked = await this.#inTurn(() => this.#check(group, rest), rest());
       recipients.push(...checked.recipients);
       changes.push(...checked.changes);
       if (pauses) await otherEvents();
@@ -470,8 +480,9 @@ export class Encryption {
   }
 
   /** Verifies keys ahead, so that the check of a user with many devices does not block the process. */
-  async #verify(users) {
+  async #verify(users, inTime) {
     for (const value of users.flatMap(({keys = []}) => keys)) {
+      inTime();
       try {
         this.pins.read(value);
       } catch (error) {
@@ -483,14 +494,13 @@ export class Encryption {
   }
 
   /** The trusted devices of users, after the changes of their keys were reported. */
-  async #check(users) {
+  async #check(users, inTime) {
     const recipients = [], changes = [];
     try {
       for (const {name, account, keys} of users) {
-        const checked = keys ? this.pins.check(name, account, keys.filter(key => key !== null)) : {recipients: [], changes: []};
-        recipients.push(...checked.recipients);
-        changes.push(...checked.changes);
-        if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
+        const found = keys ? this.pins.check(name, account, keys.filter(key => key !== null), inTime, changes).recipients : [];
+        recipients.push(...found);
+        if (found.length === 0) changes.push({user: name, kind: 'skipped', key: null});
       }
       if (changes.length > 0) {
         await this.#changed([...changes]);
@@ -550,7 +560,7 @@ export class Encryption {
     return this.#encrypt(plainOf(payload, this.#maximumPayload), recipients, optionsOf(options));
   }
 
-  #encrypt(plain, recipients, options) {
+  #encrypt(plain, recipients, options, inTime = () => {}) {
     const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = options;
     refuse(others);
     mustBe('a text', {app});
@@ -568,6 +578,7 @@ export class Encryption {
     const exported = exporting(sha256(front), 16), entry = Buffer.alloc(65 + 32);
     let early = EARLY_RENEWALS;
     const entries = [...keys.keys()].sort().map(id => {
+      inTime();
       const {enc, pads, isNew} = this.#context(keys.get(id), app, early > 0 ? CONTEXT_LIFETIME / 2 : CONTEXT_LIFETIME);
       if (isNew) early -= 1;
       const cipher = createCipheriv('aes-128-gcm', exported(pads), NONCE);

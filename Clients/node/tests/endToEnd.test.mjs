@@ -316,6 +316,36 @@ test('nothing is sent after a report that has blocked the process until the sign
   assert.equal(publisher.sent.length, 0);
 });
 
+test('a long list of keys does not delay the end of a call, and changes nothing', async t => {
+  let now = 0, count = 0;
+  t.mock.method(performance, 'now', () => now);
+  const devices = Array.from({length: 30}, (_, at) => device(at)), [first] = devices, publisher = publisherOf([{name: 'alice', account: first.account, keys: devices.map(({text}) => text)}]);
+  /** Each call of the method takes a second. */
+  const slow = (object, name, original = object[name]) => t.mock.method(object, name, function (...all) {
+    now += 1000;
+    count += 1;
+    return original.apply(this, all);
+  });
+  const calls = [
+    encryption => encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {deadline: 9500}), encryption => encryption.prepare(publisher, 'username:alice', {deadline: 9500}),
+  ];
+  for (const call of calls) {
+    for (const [what, most] of [['read', 10], ['isApproved', 40], ['shared', 10]]) {
+      const pins = new Pins(), sender = SenderKey.generate(), encryption = new Encryption(sender, pins, {changed: () => assert.fail('reported')});
+      for (const {key} of what === 'shared' ? devices : [first]) pins.trust('alice', key);
+      // Each device has approved the next one.
+      const approves = (key, by) => devices.findIndex(device => device.key.id === by) + 1 === devices.findIndex(device => device.key.id === key.id);
+      const slowed = what === 'isApproved' ? slow(DeviceKey.prototype, what, function (by) { now -= 750; return approves(this, by); }) : slow(what === 'read' ? pins : sender, what);
+      const before = JSON.stringify(pins.values);
+      count = 0;
+      await assert.rejects(call(encryption), UnreachableError, `${call} ${what}`);
+      assert.ok(count > 1 && count <= most, `${call} ${what}: ${count}`);
+      assert.deepEqual([JSON.stringify(pins.values), publisher.sent.length], [before, 0]);
+      slowed.mock.restore();
+    }
+  }
+});
+
 test('users who get nothing are reported before the others get the payload', async () => {
   const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
   const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
