@@ -138,8 +138,11 @@ export function user(name) {
   return expression;
 }
 
-/** The name in the tag expression of one user; undefined for other expressions. */
-export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]{1,100})$/.exec(expression)?.[1];
+/**
+ * The name in the tag expression of one user; undefined for other expressions. The server ignores
+ * the case of `username:`, and blanks and parentheses around it. It refuses unpaired parentheses.
+ */
+export const nameIn = expression => /^[ (]*username:([-A-Za-z0-9_@#+.]{1,100})[ )]*$/i.exec(expression)?.[1];
 
 /**
  * Returns an idempotency key if a header field can contain it. The length leaves room for the

@@ -519,6 +519,26 @@ test('a notification that changes during a call is encrypted for the recipients 
   assert.deepEqual(bodies.map(({To, App, Payload}) => [To, App, Payload.slice(0, 13)]), [[['username:alice'], 'default', 'sealpost-e2e.']]);
 });
 
+test('each spelling of a user\'s tag expression gets only keys of that user', async t => {
+  let users = [];
+  const server = await fake(t, (request, answer) => answer.send(200, {}, request.method === 'GET' ? {Users: users} : ACCEPTED)), client = new Client({server: server.url, token: 'x'});
+  const phone = deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1), listed = name => [{Name: name, Account: 'A'.repeat(22), Devices: [{Key: phone}]}];
+  const ofAlice = ['username:alice', 'USERNAME:alice', 'Username:ALICE', ' username:alice  ', '(username:alice)', ' ( (UserName:Alice ) )'];
+  for (const to of [...ofAlice, '!username:alice', 'username:alice || news', 'alice', '\tusername:alice', 'username:alice:b', 'xusername:alice', 'user name:alice']) {
+    const reports = [], encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: changes => { reports.push(...changes); }});
+    users = listed('Alice');
+    assert.equal((await client.deviceKeys(to))[0].name, 'Alice');
+    users = listed('mallory');
+    const call = encryption.send(client, {to, payload: 'x'});
+    if (ofAlice.includes(to)) await assert.rejects(call, {kind: 'unexpectedBody'}, to); else await call;
+    assert.deepEqual(reports.map(({user}) => user), ofAlice.includes(to) ? [] : ['mallory'], to);
+    users = [];
+    await assert.rejects(encryption.send(client, {to, payload: 'x'}), {name: 'NoTrustedDeviceError'});
+    assert.equal(reports.at(-1).kind, ofAlice.includes(to) ? 'skipped' : 'first', to);
+  }
+  for (const name of [' alice', 'alice ', '(alice', 'alice)', '(alice)']) assert.throws(() => user(name), TypeError, name);
+});
+
 test('the deadline and the signal of an encrypted notification also end the requests for keys', async t => {
   const server = await fake(t, () => {}), client = new Client({server: server.url, token: 'x'}), to = 'username:alice', notification = {to, payload: 'x'};
   const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed() {}}), calls = [
