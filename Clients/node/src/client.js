@@ -334,8 +334,9 @@ const unexpected = (answer, expected) => new InterferenceError('unexpectedBody',
 
 /** The accepted notification of an answer. */
 function sent(json, answer) {
-  if (!isObject(json) || !Number.isSafeInteger(json.Id)) throw unexpected(answer, 'an accepted notification');
-  const {status: _, ...notification} = read(json);
+  const {status: _, ...notification} = isObject(json) ? read(json) : {}, {id, createdAt, expiresAt, sendAt, more} = notification;
+  const areTimes = [createdAt, expiresAt, sendAt ?? createdAt].every(time => time instanceof Date && !Number.isNaN(time.getTime()));
+  if (!Number.isSafeInteger(id) || typeof more !== 'boolean' || !areTimes) throw unexpected(answer, 'an accepted notification');
   return notification;
 }
 

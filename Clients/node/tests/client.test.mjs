@@ -59,7 +59,7 @@ async function fake(t, answer) {
   return {url: `http://127.0.0.1:${server.address().port}`, get count() { return count; }};
 }
 
-const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null};
+const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null, ExpiresAt: '2027-02-14T08:00:00Z', More: false};
 
 test('a publisher sends, schedules, recalls and reports', async t => {
   const server = await Server.start(t, {settings: {EVENTS_KEEP: '7d'}}), publisher = new Client({server: server.url, token: server.token});
@@ -614,6 +614,22 @@ test('options that are no numbers are refused: NaN would switch a limit off', as
     }
   }
   for (const now of [NaN, Infinity, -1]) assert.throws(() => encryption.encrypt('x', [{user: 'alice', key}], {now}), refused, `now ${now}`);
+});
+
+test('an accepted notification whose members are missing or malformed is refused', async t => {
+  let wrong;
+  const server = await fake(t, ({url}, answer) => (url.endsWith('batch') ? answer.send(200, {}, {Outcomes: [{Status: 201, ...wrong}]}) : answer.send(201, {}, wrong)));
+  const publisher = new Client({server: server.url, token: 'x'}), refused = {name: 'InterferenceError', kind: 'unexpectedBody'};
+  for (const member of [
+    {Id: null}, {Id: '7'}, {Id: 7.5}, {More: undefined}, {More: 'no'}, {CreatedAt: undefined}, {CreatedAt: 'x'}, {CreatedAt: 5}, {ExpiresAt: null}, {ExpiresAt: ''}, {SendAt: 'soon'}, {SendAt: 5},
+  ]) {
+    wrong = {...ACCEPTED, ...member};
+    await assert.rejects(publisher.send({payload: 'x'}), refused, JSON.stringify(member));
+    const [{reason}] = await publisher.sendMany([{payload: 'x'}]);
+    assert.deepEqual([reason?.name, reason?.kind], Object.values(refused), JSON.stringify(member));
+  }
+  wrong = {...ACCEPTED, SendAt: '2027-01-16T08:00:00Z', Later: 1};
+  assert.equal((await publisher.send({payload: 'x'})).sendAt.getTime(), Date.UTC(2027, 0, 16, 8));
 });
 
 test('a list without an end is refused', async t => {
