@@ -221,6 +221,7 @@ export class Client {
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
+    if (new Set(users.map(({Name}) => Name.toLowerCase())).size < users.length) throw unexpected(answer, 'each user once');
     // The list for one user must not have keys of other users.
     const name = nameIn(expression);
     if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);

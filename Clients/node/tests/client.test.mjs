@@ -519,6 +519,25 @@ test('a notification that changes during a call is encrypted for the recipients 
   assert.deepEqual(bodies.map(({To, App, Payload}) => [To, App, Payload.slice(0, 13)]), [[['username:alice'], 'default', 'sealpost-e2e.']]);
 });
 
+test('a list that names a user twice is refused', async t => {
+  const keys = [deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1)], pins = new Pins();
+  let names = ['alice', 'bob'];
+  const server = await fake(t, (request, answer) => answer.send(200, {}, request.method === 'GET' ? {Users: names.map((Name, at) => ({
+    Name, Account: 'A'.repeat(22), Devices: at === 0 ? keys.map(Key => ({Key})) : [],
+  }))} : ACCEPTED));
+  const client = new Client({server: server.url, token: 'x'}), encryption = new Encryption(SenderKey.generate(), pins, {changed() {}}), send = to => encryption.send(client, {to, payload: 'x'});
+  await send('role:nurse');
+  const before = JSON.stringify(pins.values);
+  for (names of [['alice', 'alice'], ['Alice', 'ALICE'], ['bob', 'alice', 'bob']]) {
+    await assert.rejects(send('role:nurse'), {kind: 'unexpectedBody', message: /each user once/});
+    await assert.rejects(encryption.prepare(client, 'role:nurse'), {kind: 'unexpectedBody'});
+  }
+  assert.equal(JSON.stringify(pins.values), before);
+  // Two expressions may find the same user.
+  names = ['alice'];
+  await send(['role:nurse', 'username:alice']);
+});
+
 test('each spelling of a user\'s tag expression gets only keys of that user', async t => {
   let users = [];
   const server = await fake(t, (request, answer) => answer.send(200, {}, request.method === 'GET' ? {Users: users} : ACCEPTED)), client = new Client({server: server.url, token: 'x'});
