@@ -249,7 +249,7 @@ export class Client {
     try {
       await this.#ask('DELETE', path, {}, options);
     } catch (error) {
-      if (error.code !== 'not-found') throw error;
+      if (error.code !== 'not-found' || ![404, 410].includes(error.status)) throw error;
       return false;
     }
     return true;

@@ -651,6 +651,14 @@ test('an accepted notification whose members are missing or malformed is refused
   assert.equal((await publisher.send({payload: 'x'})).sendAt.getTime(), Date.UTC(2027, 0, 16, 8));
 });
 
+test('only 404 and 410 say that something does not exist', async t => {
+  const server = await fake(t, ({url}, answer) => answer.problem(Number(url.slice(-3)), 'not-found')), client = new Client({server: server.url, token: 'x', deadline: 10_000, retryDelay: 20_000});
+  for (const status of [404, 410]) assert.deepEqual([await client.recall(status), await client.deleteUser(`u${status}`)], [false, false]);
+  for (const status of [400, 403, 409, 500, 503]) {
+    for (const call of [() => client.recall(status), () => client.deleteUser(`u${status}`)]) await assert.rejects(call(), {code: 'not-found', status});
+  }
+});
+
 test('a list without an end is refused', async t => {
   const server = await fake(t, (_, answer) => answer.send(200, {}, {Deliveries: [], Cursor: '1', More: true}));
   const publisher = new Client({server: server.url, token: 'x'});
