@@ -2,7 +2,7 @@
 
 import {randomInt} from 'node:crypto';
 
-import {AbortError, InterferenceError, ProblemError, UnreachableError} from './errors.js';
+import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
 import {checkLimits, checkNumbers, isVisible, mustBe, refuse} from './wire.js';
 
@@ -53,7 +53,7 @@ export class Exchange {
    * `field(name)`.
    *
    * Throws a `ProblemError`, an `UnreachableError` or an `InterferenceError`; if the signal is
-   * aborted, an `AbortError`.
+   * aborted, an `AbortError`; if the function for tokens returns no token, a `SealpostError`.
    */
   async ask({method, path, query = null, body, key}, {timeout, signal}) {
     const request = {method, path, query, token: this.makeToken()};
@@ -80,7 +80,7 @@ export class Exchange {
       return this.#check(request, answer);
     } catch (error) {
       if (signal?.aborted) throw new AbortError(signal);
-      if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnreachableError) throw error;
+      if (error instanceof SealpostError) throw error;
       const cause = error.cause ?? error, wasSent = !BEFORE_SENDING.has(cause.code);
       throw new UnreachableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});
     } finally {
@@ -102,7 +102,8 @@ export class Exchange {
     } catch (cause) {
       throw new UnreachableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }
-    if (!isVisible(token)) throw new UnreachableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
+    // Such a token is a fault of the function, so a retry would only repeat it.
+    if (!isVisible(token)) throw new SealpostError(`the function token: ${typeof token === 'string' ? WRONG_TOKEN : `it has returned no text, but ${typeof token}`}`);
     return token;
   }
 

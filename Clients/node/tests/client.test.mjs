@@ -339,6 +339,18 @@ test('each attempt asks the function for a token', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
 });
 
+test('a function that returns no token ends the call at once', async () => {
+  const fetch = () => assert.fail('a request was sent');
+  for (const token of [undefined, null, '', 'a b', 'secret\n', 7]) {
+    let count = 0;
+    const client = new Client({server: 'https://push.example.com', fetch, retryDelay: 1, token() { count += 1; return token; }});
+    const isFinal = error => error.name === 'SealpostError' && !error.isTransient && error.idempotencyKey === 'k' && /^the function token: /.test(error.message) && !/secret/.test(error.message);
+    await assert.rejects(client.send({payload: 'x'}, {key: 'k'}), isFinal, String(token));
+    assert.ok(isFinal((await client.sendMany([{payload: 'x'}], {key: 'k'}))[0].reason));
+    assert.equal(count, 2);
+  }
+});
+
 test('a call ends in time while its function for tokens runs, and sends nothing afterwards', async () => {
   const fetch = () => assert.fail('a request was sent'), reason = new Error('enough');
   const call = (token, options) => new Client({server: 'https://push.example.com', token, fetch, retryDelay: 1}).send({payload: 'x'}, options);
