@@ -64,15 +64,12 @@ const text = bytes => Buffer.from(bytes).toString('base64url');
 /** `hash` is new in Node 20.12, and takes less time. */
 const sha256 = crypto.hash ? value => crypto.hash('sha256', value, 'buffer') : value => createHash('sha256').update(value).digest();
 const idOf = value => text(sha256(value).subarray(0, 16));
-/** Whether a value of JSON has at most so many levels of nesting. */
-const fits = (value, levels) => typeof value !== 'object' || value === null || (levels > 0 && Object.values(value).every(inner => fits(inner, levels - 1)));
 const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 
 /** The JSON of a payload. Throws for a payload that no device could get. */
 function plainOf(payload, maximum) {
-  const plain = jsonOf(payload, 'payload');
+  const plain = jsonOf(payload, 'payload', MAXIMUM_LEVELS);
   if (plain === undefined || plain === 'null') throw new TypeError('payload: give a value of JSON other than null');
-  if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
   const length = Buffer.byteLength(plain);
   if (length > maximum) throw new RangeError(`the payload has ${length} bytes of JSON text; an end-to-end payload has at most ${maximum}`);
   return plain;

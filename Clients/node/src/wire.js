@@ -14,9 +14,12 @@ const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(va
 
 /**
  * The JSON of a value. Throws for texts, times, numbers, functions and symbols that JSON lacks: as
- * null, or left out, they would have the meaning of the default. An error calls the value `what`.
+ * null, or left out, they would have the meaning of the default. Throws for more levels of nesting
+ * than the server reads. An error calls the value `what`.
  */
-export const jsonOf = (value, what = 'body') => JSON.stringify(value, function (name, converted) {
+export const jsonOf = (value, what = 'body', maximum = 64, levels = new Map()) => JSON.stringify(value, function (name, converted) {
+  if (typeof converted === 'object' && converted !== null) levels.set(converted, (levels.get(this) ?? 0) + 1);
+  if (levels.get(converted) > maximum) throw new RangeError(`the ${what} has more than ${maximum} levels of nesting`);
   const own = this[name];
   if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name || what}: ${own} is no value of JSON`);
   if (own !== undefined && /^(undefined|function|symbol)$/.test(typeof converted)) {

@@ -492,6 +492,17 @@ test('values of another kind are refused before a request', async () => {
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
 });
 
+test('more levels of nesting than the server reads are refused', async () => {
+  const fetch = () => assert.fail('a request was sent'), client = new Client({server: 'https://push.example.com', token: 'x', fetch}), inner = [];
+  const nested = levels => Array.from({length: levels}).reduce((value, _, at) => (at % 2 ? [value] : {value}), null), refused = {name: 'RangeError', message: /^the body has more than 64 levels/};
+  assert.deepEqual(JSON.parse(textOf({payload: nested(63)})), {Payload: nested(63)});
+  for (const payload of [nested(64), nested(20_000), {toJSON: () => nested(64)}]) {
+    for (const call of [() => client.send({payload}), () => client.sendMany([{payload}]), () => client.call('POST', '/api/x', {body: [payload]})]) await assert.rejects(call(), refused, String(call));
+  }
+  // The same object may appear on several levels.
+  assert.equal(textOf({payload: [inner, [inner], inner]}), '{"Payload":[[],[[]],[]]}');
+});
+
 test('a notification without recipients has none of a polluted prototype', () => {
   Object.assign(Object.prototype, {to: ['username:bob']});
   try {
