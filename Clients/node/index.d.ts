@@ -35,7 +35,8 @@ export interface ClientOptions {
   server: string | URL;
   /**
    * The account's bearer token with the scope `send`, or a function that the client calls for each
-   * attempt. If the function fails, the client calls it again.
+   * attempt. If the function fails, the client calls it again. If it returns no token, the call
+   * throws a `SealpostError` at once.
    */
   token: string | ((signal: AbortSignal) => string | Promise<string>);
   /**

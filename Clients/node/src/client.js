@@ -221,6 +221,7 @@ export class Client {
     const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
       && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
     if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
+    if (new Set(users.map(({Name}) => Name.toLowerCase())).size < users.length) throw unexpected(answer, 'each user once');
     // The list for one user must not have keys of other users.
     const name = nameIn(expression);
     if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);
@@ -248,7 +249,7 @@ export class Client {
     try {
       await this.#ask('DELETE', path, {}, options);
     } catch (error) {
-      if (error.code !== 'not-found') throw error;
+      if (error.code !== 'not-found' || ![404, 410].includes(error.status)) throw error;
       return false;
     }
     return true;
@@ -334,8 +335,9 @@ const unexpected = (answer, expected) => new InterferenceError('unexpectedBody',
 
 /** The accepted notification of an answer. */
 function sent(json, answer) {
-  if (!isObject(json) || !Number.isSafeInteger(json.Id)) throw unexpected(answer, 'an accepted notification');
-  const {status: _, ...notification} = read(json);
+  const {status: _, ...notification} = isObject(json) ? read(json) : {}, {id, createdAt, expiresAt, sendAt, more} = notification;
+  const areTimes = [createdAt, expiresAt, sendAt ?? createdAt].every(time => time instanceof Date && !Number.isNaN(time.getTime()));
+  if (!Number.isSafeInteger(id) || typeof more !== 'boolean' || !areTimes) throw unexpected(answer, 'an accepted notification');
   return notification;
 }
 

@@ -7,7 +7,7 @@ import crypto, {
 } from 'node:crypto';
 
 import {AbortError, SealpostError, UnreachableError} from './errors.js';
-import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse} from './wire.js';
+import {checkEnd, checkedKey, isObject, jsonOf, membersOf, mustBe, nameIn, optionsOf, refuse, textOf} from './wire.js';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The numbers of characters of an id, a point, a signature and a device's entry. */
@@ -64,15 +64,12 @@ const text = bytes => Buffer.from(bytes).toString('base64url');
 /** `hash` is new in Node 20.12, and takes less time. */
 const sha256 = crypto.hash ? value => crypto.hash('sha256', value, 'buffer') : value => createHash('sha256').update(value).digest();
 const idOf = value => text(sha256(value).subarray(0, 16));
-/** Whether a value of JSON has at most so many levels of nesting. */
-const fits = (value, levels) => typeof value !== 'object' || value === null || (levels > 0 && Object.values(value).every(inner => fits(inner, levels - 1)));
 const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
 
 /** The JSON of a payload. Throws for a payload that no device could get. */
 function plainOf(payload, maximum) {
-  const plain = jsonOf(payload, 'payload');
+  const plain = jsonOf(payload, 'payload', MAXIMUM_LEVELS);
   if (plain === undefined || plain === 'null') throw new TypeError('payload: give a value of JSON other than null');
-  if (!fits(JSON.parse(plain), MAXIMUM_LEVELS)) throw new RangeError(`the payload has more than ${MAXIMUM_LEVELS} levels of nesting`);
   const length = Buffer.byteLength(plain);
   if (length > maximum) throw new RangeError(`the payload has ${length} bytes of JSON text; an end-to-end payload has at most ${maximum}`);
   return plain;
@@ -266,10 +263,14 @@ export class Pins {
     return key;
   }
 
-  /** The devices of a user that may be trusted, and the changes since the last check. */
-  check(user, account, texts) {
-    const changes = [], found = new Map();
+  /**
+   * The devices of a user that may be trusted, and the changes since the last check. `inTime` is
+   * called for each key, and ends the check if it throws. `changes` then has the changes until then.
+   */
+  check(user, account, texts, inTime = () => {}, changes = []) {
+    const found = new Map();
     for (const value of texts) {
+      inTime();
       try {
         const key = this.read(value);
         if (key.account !== account) throw new UnreadableError('account');
@@ -290,7 +291,8 @@ export class Pins {
         report('first', first);
       }
     } else if (pin.account !== account) {
-      return {recipients: [], changes: [...changes, {user, kind: 'account', key: null}]};
+      changes.push({user, kind: 'account', key: null});
+      return {recipients: [], changes};
     }
     const known = pin.keys;
     let rest = keys.filter(key => !Object.hasOwn(known, key.id));
@@ -299,7 +301,10 @@ export class Pins {
     const trusted = new Map(approving.map(([id, {signing}]) => [id, bytesOf(signing, POINT)]));
     // A device that was approved in this loop may have approved further devices.
     for (let added = rest; added.length > 0;) {
-      added = rest.filter(key => [...trusted].some(([by, signing]) => key.isApproved(by, signing)));
+      added = rest.filter(key => {
+        inTime();
+        return [...trusted].some(([by, signing]) => key.isApproved(by, signing));
+      });
       rest = rest.filter(key => !added.includes(key));
       for (const key of added) {
         trusted.set(key.id, key.signing);
@@ -340,7 +345,8 @@ function undo({values}, changes) {
 
 /**
  * A function that returns the options of a call's next request. The requests share the call's
- * deadline, after which the function throws an `UnreachableError`.
+ * deadline, after which the function throws an `UnreachableError`. It throws an `AbortError` after
+ * the signal.
  */
 function sharedOptions(client, options) {
   mustBe('an object', {client});
@@ -350,6 +356,7 @@ function sharedOptions(client, options) {
   const end = performance.now() + deadline;
   return () => {
     const left = end - performance.now();
+    if (signal?.aborted) throw new AbortError(signal);
     if (left <= 0) throw new UnreachableError('the deadline has passed', {wasSent: false});
     return {deadline: left, signal};
   };
@@ -361,7 +368,11 @@ export class Encryption {
   #maximumPayload;
   /** The end of the last report: no call may send before another has reported its changes. */
   #reported = Promise.resolve();
-  #isReporting = new AsyncLocalStorage();
+  /**
+   * The report in which a call was begun. Work that `changed` has started inherits it, also after the
+   * report's end.
+   */
+  #report = new AsyncLocalStorage();
   #contexts = new Map();
   /** The shared secrets of the sender's key with each device's key, by device. */
   #shared = new Map();
@@ -413,9 +424,9 @@ export class Encryption {
    * Meanwhile the process handles other events.
    */
   async prepare(client, to, options) {
-    const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others), {signal} = others;
-    for (const recipient of await this.#recipients(client, to, app, rest, {pauses: true})) {
-      if (signal?.aborted) throw new AbortError(signal);
+    const {app = 'default', ...others} = optionsOf(options), rest = sharedOptions(client, others);
+    for (const recipient of this.#trusted(await this.#recipients(client, to, app, rest, {pauses: true}))) {
+      rest();
       for (let count = 0; count < PRACTICE; count += 1) this.encrypt('', [recipient], {app});
       await otherEvents();
     }
@@ -430,7 +441,10 @@ export class Encryption {
     // The notification names its app, since the payload is bound to the app's name: otherwise the
     // server would use the caller's only app, which may be another app.
     const members = membersOf(notification), {to, app = 'default'} = members, plain = plainOf(members.payload, this.#maximumPayload);
-    return {...members, app, payload: this.#encrypt(plain, await this.#recipients(client, to, app, rest), {app})};
+    textOf({...members, payload: ''});  // Checks the other members before a request.
+    const found = await this.#recipients(client, to, app, rest);
+    // `changed`, or another task meanwhile, may have distrusted a device.
+    return {...members, app, payload: this.#encrypt(plain, this.#trusted(found), {app}, rest)};
   }
 
   async #recipients(client, to, app, rest, {pauses = false} = {}) {
@@ -444,21 +458,28 @@ export class Encryption {
       if (found.length === 0 && name) users.push({name});
       users.push(...found);
     }
-    if (pauses) await this.#verify(users);
+    if (pauses) await this.#verify(users, rest);
     // Another call may send during a pause, so the changes are reported first.
     for (const group of pauses ? users.map(user => [user]) : [users]) {
-      const checked = await this.#inTurn(() => this.#check(group), rest());
+      const checked = await this.#inTurn(() => this.#check(group, rest), rest());
       recipients.push(...checked.recipients);
       changes.push(...checked.changes);
       if (pauses) await otherEvents();
     }
-    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return recipients;
+    return {recipients, changes};
+  }
+
+  /** The recipients whose devices the pins do not distrust now. Throws if nobody is left. */
+  #trusted({recipients, changes}) {
+    const trusted = recipients.filter(({user, key}) => this.pins.values[user.toLowerCase()]?.keys[key.id]?.state !== 'distrusted');
+    if (trusted.length === 0) throw new NoTrustedDeviceError(changes);
+    return trusted;
   }
 
   /** Verifies keys ahead, so that the check of a user with many devices does not block the process. */
-  async #verify(users) {
+  async #verify(users, inTime) {
     for (const value of users.flatMap(({keys = []}) => keys)) {
+      inTime();
       try {
         this.pins.read(value);
       } catch (error) {
@@ -470,14 +491,13 @@ export class Encryption {
   }
 
   /** The trusted devices of users, after the changes of their keys were reported. */
-  async #check(users) {
+  async #check(users, inTime) {
     const recipients = [], changes = [];
     try {
       for (const {name, account, keys} of users) {
-        const checked = keys ? this.pins.check(name, account, keys.filter(key => key !== null)) : {recipients: [], changes: []};
-        recipients.push(...checked.recipients);
-        changes.push(...checked.changes);
-        if (checked.recipients.length === 0) changes.push({user: name, kind: 'skipped', key: null});
+        const found = keys ? this.pins.check(name, account, keys.filter(key => key !== null), inTime, changes).recipients : [];
+        recipients.push(...found);
+        if (found.length === 0) changes.push({user: name, kind: 'skipped', key: null});
       }
       if (changes.length > 0) {
         await this.#changed([...changes]);
@@ -505,13 +525,21 @@ export class Encryption {
         reject(signal?.aborted ? new AbortError(signal) : new UnreachableError('`changed` has not ended in time', {wasSent: false}));
       };
     });
-    const begin = () => (hasEnded ? ended : this.#isReporting.run(true, act));
+    const begin = async () => {
+      if (hasEnded) return ended;
+      const report = {isRunning: true};
+      try {
+        return await this.#report.run(report, act);
+      } finally {
+        report.isRunning = false;
+      }
+    };
     const timer = setTimeout(end, deadline);
     signal?.addEventListener('abort', end);
     if (signal?.aborted) end();
     try {
-      // A call within `changed` cannot wait for the end of `changed`.
-      if (this.#isReporting.getStore()) return await Promise.race([ended, begin()]);
+      // A call within `changed` cannot wait for the end of `changed`, and is a part of its report.
+      if (this.#report.getStore()?.isRunning) return await Promise.race([ended, hasEnded ? ended : act()]);
       const turn = this.#reported.then(begin);
       this.#reported = turn.catch(() => {});
       return await Promise.race([ended, turn]);
@@ -529,7 +557,7 @@ export class Encryption {
     return this.#encrypt(plainOf(payload, this.#maximumPayload), recipients, optionsOf(options));
   }
 
-  #encrypt(plain, recipients, options) {
+  #encrypt(plain, recipients, options, inTime = () => {}) {
     const {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ...others} = options;
     refuse(others);
     mustBe('a text', {app});
@@ -547,6 +575,7 @@ export class Encryption {
     const exported = exporting(sha256(front), 16), entry = Buffer.alloc(65 + 32);
     let early = EARLY_RENEWALS;
     const entries = [...keys.keys()].sort().map(id => {
+      inTime();
       const {enc, pads, isNew} = this.#context(keys.get(id), app, early > 0 ? CONTEXT_LIFETIME / 2 : CONTEXT_LIFETIME);
       if (isNew) early -= 1;
       const cipher = createCipheriv('aes-128-gcm', exported(pads), NONCE);

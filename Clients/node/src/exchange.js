@@ -2,7 +2,7 @@
 
 import {randomInt} from 'node:crypto';
 
-import {AbortError, InterferenceError, ProblemError, UnreachableError} from './errors.js';
+import {AbortError, InterferenceError, ProblemError, SealpostError, UnreachableError} from './errors.js';
 import {acceptSignature, importKey, signatureFailure} from './signature.js';
 import {checkLimits, checkNumbers, isVisible, mustBe, refuse} from './wire.js';
 
@@ -53,7 +53,7 @@ export class Exchange {
    * `field(name)`.
    *
    * Throws a `ProblemError`, an `UnreachableError` or an `InterferenceError`; if the signal is
-   * aborted, an `AbortError`.
+   * aborted, an `AbortError`; if the function for tokens returns no token, a `SealpostError`.
    */
   async ask({method, path, query = null, body, key}, {timeout, signal}) {
     const request = {method, path, query, token: this.makeToken()};
@@ -62,11 +62,11 @@ export class Exchange {
     if (key !== undefined) headers['Idempotency-Key'] = `"${key}"`;
     if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0]);
     if (signal?.aborted) throw new AbortError(signal);
-    const limit = new AbortController(), end = () => limit.abort();
-    const timer = setTimeout(end, Math.min(timeout, this.timeout));
+    const limit = new AbortController(), end = () => limit.abort(), left = Math.min(timeout, this.timeout), due = performance.now() + left;
+    const timer = setTimeout(end, left);
     signal?.addEventListener('abort', end);
     try {
-      headers.Authorization = `Bearer ${await this.#credential(limit.signal)}`;
+      headers.Authorization = `Bearer ${await this.#credential(limit.signal, due)}`;
       const response = await this.fetch(`${this.base}${path}${query === null ? '' : `?${query}`}`, {
         method, headers, body, redirect: 'manual', signal: limit.signal,
       });
@@ -80,7 +80,7 @@ export class Exchange {
       return this.#check(request, answer);
     } catch (error) {
       if (signal?.aborted) throw new AbortError(signal);
-      if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnreachableError) throw error;
+      if (error instanceof SealpostError) throw error;
       const cause = error.cause ?? error, wasSent = !BEFORE_SENDING.has(cause.code);
       throw new UnreachableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});
     } finally {
@@ -89,14 +89,21 @@ export class Exchange {
     }
   }
 
-  async #credential(signal) {
+  /** The token. A function that ignores the signal does not delay the end of the attempt. */
+  async #credential(signal, due) {
     let token = this.token;
     try {
-      if (typeof token === 'function') token = await token(signal);
+      if (typeof token === 'function') {
+        const ended = new Promise(done => { signal.addEventListener('abort', done); });
+        token = await Promise.race([ended, token(signal)]);
+        // The timer of the signal cannot fire while the function blocks the process.
+        if (signal.aborted || performance.now() > due) throw new Error('it has not returned in time');
+      }
     } catch (cause) {
       throw new UnreachableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
     }
-    if (!isVisible(token)) throw new UnreachableError(`the function token: ${WRONG_TOKEN}`, {wasSent: false});
+    // Such a token is a fault of the function, so a retry would only repeat it.
+    if (!isVisible(token)) throw new SealpostError(`the function token: ${typeof token === 'string' ? WRONG_TOKEN : `it has returned no text, but ${typeof token}`}`);
     return token;
   }
 

@@ -121,7 +121,8 @@ export class Webhook {
 function contentOf(json) {
   const {type, data, confirmation: code, secureId, handle, alert = null, accountHint = null} = json ?? {};
   if (type === 'sealpost.events' && Array.isArray(data?.Events) && data.Events.every(isObject)) return {type: 'events', events: data.Events.map(read)};
-  if (typeof code === 'string') return {type: 'confirmation', code, handle};
-  if (typeof secureId === 'string' && /^[0-9]{1,16}$/.test(secureId)) return {type: 'push', secureId, handle, alert, accountHint};
-  return {type: 'other', json};
+  const isConfirmation = typeof code === 'string', isPush = typeof secureId === 'string' && /^[0-9]{1,16}$/.test(secureId);
+  if (!isConfirmation && !isPush) return {type: 'other', json};
+  if (typeof handle !== 'string') throw new InvalidMessageError('the message is malformed: it has no handle');
+  return isConfirmation ? {type: 'confirmation', code, handle} : {type: 'push', secureId, handle, alert, accountHint};
 }

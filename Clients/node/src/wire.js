@@ -13,12 +13,18 @@ const renamed = (object, rename, convert = value => value) =>
 const hasHalf = value => typeof value === 'string' && /[\ud800-\udfff]/u.test(value);
 
 /**
- * The JSON of a value. Throws for texts, times and numbers that JSON lacks: as null, times and
- * numbers would have the meaning of the default. An error calls the value `what`.
+ * The JSON of a value. Throws for texts, times, numbers, functions and symbols that JSON lacks: as
+ * null, or left out, they would have the meaning of the default. Throws for more levels of nesting
+ * than the server reads. An error calls the value `what`.
  */
-export const jsonOf = (value, what = 'body') => JSON.stringify(value, function (name, converted) {
+export const jsonOf = (value, what = 'body', maximum = 64, levels = new Map()) => JSON.stringify(value, function (name, converted) {
+  if (typeof converted === 'object' && converted !== null) levels.set(converted, (levels.get(this) ?? 0) + 1);
+  if (levels.get(converted) > maximum) throw new RangeError(`the ${what} has more than ${maximum} levels of nesting`);
   const own = this[name];
   if ((typeof own === 'number' || own instanceof Date) && !Number.isFinite(Number(own))) throw new TypeError(`${name || what}: ${own} is no value of JSON`);
+  if (own !== undefined && /^(undefined|function|symbol)$/.test(typeof converted)) {
+    throw new TypeError(`${name || what}: ${typeof own === 'object' ? `a toJSON that returns ${typeof converted}` : `a ${typeof own}`} is no value of JSON`);
+  }
   if (hasHalf(name) || hasHalf(converted)) throw new TypeError('a text has half a surrogate pair');
   return converted;
 });
@@ -135,8 +141,11 @@ export function user(name) {
   return expression;
 }
 
-/** The name in the tag expression of one user; undefined for other expressions. */
-export const nameIn = expression => /^username:([-A-Za-z0-9_@#+.]{1,100})$/.exec(expression)?.[1];
+/**
+ * The name in the tag expression of one user; undefined for other expressions. The server ignores
+ * the case of `username:`, and blanks and parentheses around it. It refuses unpaired parentheses.
+ */
+export const nameIn = expression => /^[ (]*username:([-A-Za-z0-9_@#+.]{1,100})[ )]*$/i.exec(expression)?.[1];
 
 /**
  * Returns an idempotency key if a header field can contain it. The length leaves room for the

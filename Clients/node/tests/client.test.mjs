@@ -59,7 +59,7 @@ async function fake(t, answer) {
   return {url: `http://127.0.0.1:${server.address().port}`, get count() { return count; }};
 }
 
-const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null};
+const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null, ExpiresAt: '2027-02-14T08:00:00Z', More: false};
 
 test('a publisher sends, schedules, recalls and reports', async t => {
   const server = await Server.start(t, {settings: {EVENTS_KEEP: '7d'}}), publisher = new Client({server: server.url, token: server.token});
@@ -339,6 +339,30 @@ test('each attempt asks the function for a token', async t => {
   assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
 });
 
+test('a function that returns no token ends the call at once', async () => {
+  const fetch = () => assert.fail('a request was sent');
+  for (const token of [undefined, null, '', 'a b', 'secret\n', 7]) {
+    let count = 0;
+    const client = new Client({server: 'https://push.example.com', fetch, retryDelay: 1, token() { count += 1; return token; }});
+    const isFinal = error => error.name === 'SealpostError' && !error.isTransient && error.idempotencyKey === 'k' && /^the function token: /.test(error.message) && !/secret/.test(error.message);
+    await assert.rejects(client.send({payload: 'x'}, {key: 'k'}), isFinal, String(token));
+    assert.ok(isFinal((await client.sendMany([{payload: 'x'}], {key: 'k'}))[0].reason));
+    assert.equal(count, 2);
+  }
+});
+
+test('a call ends in time while its function for tokens runs, and sends nothing afterwards', async () => {
+  const fetch = () => assert.fail('a request was sent'), reason = new Error('enough');
+  const call = (token, options) => new Client({server: 'https://push.example.com', token, fetch, retryDelay: 1}).send({payload: 'x'}, options);
+  const isLate = error => error instanceof UnreachableError && !error.wasSent && /the function token has/.test(error.message);
+  let finish;
+  await assert.rejects(call(() => new Promise(resolve => { finish = resolve; }), {deadline: 30}), isLate);
+  finish('x');
+  await assert.rejects(call(() => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60); return 'x'; }, {deadline: 30}), isLate);
+  const stop = new AbortController();
+  await assert.rejects(call(() => new Promise(() => { setImmediate(() => stop.abort(reason)); }), {signal: stop.signal}), error => error instanceof AbortError && error.cause === reason);
+});
+
 test('a call whose path is none sends the token nowhere', async () => {
   const fetch = () => assert.fail('a request was sent'), publisher = new Client({server: 'http://127.0.0.1:1', token: 'secret', fetch});
   for (const path of ['', 'api/users', '@127.0.0.1:2/', '.example.com/']) await assert.rejects(publisher.call('GET', path), TypeError, path);
@@ -399,6 +423,18 @@ test('wrong settings and arguments are refused before a request', async () => {
     await assert.rejects(publisher.send({payload: 'x', ...wrong}), {name: 'TypeError', message: new RegExp(`^${Object.keys(wrong)[0]}:`, 'i')});
     await assert.rejects(publisher.sendMany([{payload: 'x'}, {payload: 'x', ...wrong}]), TypeError);
   }
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: () => assert.fail('the request is too late')});
+  for (const wrong of [
+    {sendAt: () => bad}, {readOnce: () => true}, {store: Symbol('never')}, {expiresIn: class {}}, {platforms: [() => 'apns']}, {platforms: () => []}, {alert: () => 'a'},
+    {sendAt: {toJSON() {}}}, {sendAt: {toJSON: () => () => {}}}, {payload: {dose: () => 1}}, {payload: [Symbol('x')]}, {payload() {}},
+  ]) {
+    const notification = {to: 'username:alice', payload: 'x', ...wrong}, refused = {name: 'TypeError', message: /^(\w+): .* is no value of JSON$/};
+    for (const call of [() => publisher.send(notification), () => publisher.sendMany([notification]), () => encryption.send(publisher, notification), () => encryption.encrypted(publisher, notification)]) {
+      await assert.rejects(call(), refused, `${call} ${Object.keys(wrong)}`);
+    }
+    await assert.rejects(publisher.call('POST', '/api/x', {body: wrong}), refused);
+  }
+  assert.equal(textOf({payload: {dose: undefined}, sendAt: undefined}), '{"Payload":{}}');
   for (const name of ['to', 'app', 'platforms', 'sendAt', 'expiresIn', 'store', 'readOnce']) {
     await assert.rejects(publisher.send({payload: 'x', [name]: null}), {name: 'TypeError', message: new RegExp(`^${name}:`)});
   }
@@ -456,6 +492,17 @@ test('values of another kind are refused before a request', async () => {
   ]) await assert.rejects(call(), {name: 'TypeError', message}, String(call));
 });
 
+test('more levels of nesting than the server reads are refused', async () => {
+  const fetch = () => assert.fail('a request was sent'), client = new Client({server: 'https://push.example.com', token: 'x', fetch}), inner = [];
+  const nested = levels => Array.from({length: levels}).reduce((value, _, at) => (at % 2 ? [value] : {value}), null), refused = {name: 'RangeError', message: /^the body has more than 64 levels/};
+  assert.deepEqual(JSON.parse(textOf({payload: nested(63)})), {Payload: nested(63)});
+  for (const payload of [nested(64), nested(20_000), {toJSON: () => nested(64)}]) {
+    for (const call of [() => client.send({payload}), () => client.sendMany([{payload}]), () => client.call('POST', '/api/x', {body: [payload]})]) await assert.rejects(call(), refused, String(call));
+  }
+  // The same object may appear on several levels.
+  assert.equal(textOf({payload: [inner, [inner], inner]}), '{"Payload":[[],[[]],[]]}');
+});
+
 test('a notification without recipients has none of a polluted prototype', () => {
   Object.assign(Object.prototype, {to: ['username:bob']});
   try {
@@ -493,6 +540,45 @@ test('a notification that changes during a call is encrypted for the recipients 
   };
   await new Encryption(SenderKey.generate(), new Pins(), {changed() {}}).send(new Client({server: server.url, token: 'x'}), notification);
   assert.deepEqual(bodies.map(({To, App, Payload}) => [To, App, Payload.slice(0, 13)]), [[['username:alice'], 'default', 'sealpost-e2e.']]);
+});
+
+test('a list that names a user twice is refused', async t => {
+  const keys = [deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1)], pins = new Pins();
+  let names = ['alice', 'bob'];
+  const server = await fake(t, (request, answer) => answer.send(200, {}, request.method === 'GET' ? {Users: names.map((Name, at) => ({
+    Name, Account: 'A'.repeat(22), Devices: at === 0 ? keys.map(Key => ({Key})) : [],
+  }))} : ACCEPTED));
+  const client = new Client({server: server.url, token: 'x'}), encryption = new Encryption(SenderKey.generate(), pins, {changed() {}}), send = to => encryption.send(client, {to, payload: 'x'});
+  await send('role:nurse');
+  const before = JSON.stringify(pins.values);
+  for (names of [['alice', 'alice'], ['Alice', 'ALICE'], ['bob', 'alice', 'bob']]) {
+    await assert.rejects(send('role:nurse'), {kind: 'unexpectedBody', message: /each user once/});
+    await assert.rejects(encryption.prepare(client, 'role:nurse'), {kind: 'unexpectedBody'});
+  }
+  assert.equal(JSON.stringify(pins.values), before);
+  // Two expressions may find the same user.
+  names = ['alice'];
+  await send(['role:nurse', 'username:alice']);
+});
+
+test('each spelling of a user\'s tag expression gets only keys of that user', async t => {
+  let users = [];
+  const server = await fake(t, (request, answer) => answer.send(200, {}, request.method === 'GET' ? {Users: users} : ACCEPTED)), client = new Client({server: server.url, token: 'x'});
+  const phone = deviceKeyText('A'.repeat(22), {signing: generatedKey(), agreement: generatedKey()}, 1), listed = name => [{Name: name, Account: 'A'.repeat(22), Devices: [{Key: phone}]}];
+  const ofAlice = ['username:alice', 'USERNAME:alice', 'Username:ALICE', ' username:alice  ', '(username:alice)', ' ( (UserName:Alice ) )'];
+  for (const to of [...ofAlice, '!username:alice', 'username:alice || news', 'alice', '\tusername:alice', 'username:alice:b', 'xusername:alice', 'user name:alice']) {
+    const reports = [], encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: changes => { reports.push(...changes); }});
+    users = listed('Alice');
+    assert.equal((await client.deviceKeys(to))[0].name, 'Alice');
+    users = listed('mallory');
+    const call = encryption.send(client, {to, payload: 'x'});
+    if (ofAlice.includes(to)) await assert.rejects(call, {kind: 'unexpectedBody'}, to); else await call;
+    assert.deepEqual(reports.map(({user}) => user), ofAlice.includes(to) ? [] : ['mallory'], to);
+    users = [];
+    await assert.rejects(encryption.send(client, {to, payload: 'x'}), {name: 'NoTrustedDeviceError'});
+    assert.equal(reports.at(-1).kind, ofAlice.includes(to) ? 'skipped' : 'first', to);
+  }
+  for (const name of [' alice', 'alice ', '(alice', 'alice)', '(alice)']) assert.throws(() => user(name), TypeError, name);
 });
 
 test('the deadline and the signal of an encrypted notification also end the requests for keys', async t => {
@@ -570,6 +656,30 @@ test('options that are no numbers are refused: NaN would switch a limit off', as
     }
   }
   for (const now of [NaN, Infinity, -1]) assert.throws(() => encryption.encrypt('x', [{user: 'alice', key}], {now}), refused, `now ${now}`);
+});
+
+test('an accepted notification whose members are missing or malformed is refused', async t => {
+  let wrong;
+  const server = await fake(t, ({url}, answer) => (url.endsWith('batch') ? answer.send(200, {}, {Outcomes: [{Status: 201, ...wrong}]}) : answer.send(201, {}, wrong)));
+  const publisher = new Client({server: server.url, token: 'x'}), refused = {name: 'InterferenceError', kind: 'unexpectedBody'};
+  for (const member of [
+    {Id: null}, {Id: '7'}, {Id: 7.5}, {More: undefined}, {More: 'no'}, {CreatedAt: undefined}, {CreatedAt: 'x'}, {CreatedAt: 5}, {ExpiresAt: null}, {ExpiresAt: ''}, {SendAt: 'soon'}, {SendAt: 5},
+  ]) {
+    wrong = {...ACCEPTED, ...member};
+    await assert.rejects(publisher.send({payload: 'x'}), refused, JSON.stringify(member));
+    const [{reason}] = await publisher.sendMany([{payload: 'x'}]);
+    assert.deepEqual([reason?.name, reason?.kind], Object.values(refused), JSON.stringify(member));
+  }
+  wrong = {...ACCEPTED, SendAt: '2027-01-16T08:00:00Z', Later: 1};
+  assert.equal((await publisher.send({payload: 'x'})).sendAt.getTime(), Date.UTC(2027, 0, 16, 8));
+});
+
+test('only 404 and 410 say that something does not exist', async t => {
+  const server = await fake(t, ({url}, answer) => answer.problem(Number(url.slice(-3)), 'not-found')), client = new Client({server: server.url, token: 'x', deadline: 10_000, retryDelay: 20_000});
+  for (const status of [404, 410]) assert.deepEqual([await client.recall(status), await client.deleteUser(`u${status}`)], [false, false]);
+  for (const status of [400, 403, 409, 500, 503]) {
+    for (const call of [() => client.recall(status), () => client.deleteUser(`u${status}`)]) await assert.rejects(call(), {code: 'not-found', status});
+  }
 });
 
 test('a list without an end is refused', async t => {

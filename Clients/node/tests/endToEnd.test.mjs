@@ -230,6 +230,35 @@ test('no call sends before another has reported its changes', async () => {
   assert.deepEqual(order, ['reported', 'sent', 'sent', 'sent']);
 });
 
+test('work that a report has started waits for later reports', async () => {
+  const phone = device(), bobs = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  let work, start, finish;
+  const started = new Promise(done => { start = done; }), send = payload => encryption.send(publisher, {to: 'role:nurse', payload});
+  const encryption = new Encryption(SenderKey.generate(), new Pins(), {changed: ([{user}]) => {
+    // A call within the report, and the work within it, do not wait.
+    if (user === 'alice') {
+      work = started.then(() => send('work'));
+      return send('within');
+    }
+    return new Promise((_, reject) => { finish = () => reject(new Error('no')); });
+  }});
+  await send('first');
+  publisher.users.push({name: 'bob', account: bobs.account, keys: [bobs.text]});
+  const refused = send('refused');
+  while (!finish) await new Promise(setImmediate);
+  const before = finish;
+  start();
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  assert.equal(publisher.sent.length, 2);
+  before();
+  await assert.rejects(refused, /no/);
+  // The report was refused, so the work reports the change again.
+  while (finish === before) await new Promise(setImmediate);
+  finish();
+  await assert.rejects(work, /no/);
+  assert.equal(publisher.sent.length, 2);
+});
+
 test('a call ends at its deadline or by its signal while changed runs, and its report remains in force', async () => {
   const phone = device(), notification = {to: 'username:alice', payload: 'x'};
   for (const outcome of ['stored', 'failed']) {
@@ -287,6 +316,36 @@ test('nothing is sent after a report that has blocked the process until the sign
   assert.equal(publisher.sent.length, 0);
 });
 
+test('a long list of keys does not delay the end of a call, and changes nothing', async t => {
+  let now = 0, count = 0;
+  t.mock.method(performance, 'now', () => now);
+  const devices = Array.from({length: 30}, (_, at) => device(at)), [first] = devices, publisher = publisherOf([{name: 'alice', account: first.account, keys: devices.map(({text}) => text)}]);
+  /** Each call of the method takes a second. */
+  const slow = (object, name, original = object[name]) => t.mock.method(object, name, function (...all) {
+    now += 1000;
+    count += 1;
+    return original.apply(this, all);
+  });
+  const calls = [
+    encryption => encryption.send(publisher, {to: 'username:alice', payload: 'x'}, {deadline: 9500}), encryption => encryption.prepare(publisher, 'username:alice', {deadline: 9500}),
+  ];
+  for (const call of calls) {
+    for (const [what, most] of [['read', 10], ['isApproved', 40], ['shared', 10]]) {
+      const pins = new Pins(), sender = SenderKey.generate(), encryption = new Encryption(sender, pins, {changed: () => assert.fail('reported')});
+      for (const {key} of what === 'shared' ? devices : [first]) pins.trust('alice', key);
+      // Each device has approved the next one.
+      const approves = (key, by) => devices.findIndex(device => device.key.id === by) + 1 === devices.findIndex(device => device.key.id === key.id);
+      const slowed = what === 'isApproved' ? slow(DeviceKey.prototype, what, function (by) { now -= 750; return approves(this, by); }) : slow(what === 'read' ? pins : sender, what);
+      const before = JSON.stringify(pins.values);
+      count = 0;
+      await assert.rejects(call(encryption), UnreachableError, `${call} ${what}`);
+      assert.ok(count > 1 && count <= most, `${call} ${what}: ${count}`);
+      assert.deepEqual([JSON.stringify(pins.values), publisher.sent.length], [before, 0]);
+      slowed.mock.restore();
+    }
+  }
+});
+
 test('users who get nothing are reported before the others get the payload', async () => {
   const phone = device(), seen = [], to = ['username:alice', 'username:bob', 'username:carol', 'role:nurse'];
   const users = {'username:alice': [{name: 'alice', account: phone.account, keys: [phone.text]}], 'username:carol': [{name: 'Carol', account: 'B'.repeat(22), keys: [null]}]};
@@ -319,6 +378,23 @@ test('a lost device gets nothing, whatever is listed', () => {
     const {recipients, changes} = pins.check('alice', phone.account, keys);
     assert.deepEqual([recipients.map(({key}) => key.id), changes], [[tablet.key.id], []]);
   }
+});
+
+test('a device that is distrusted during a report gets nothing', async () => {
+  const {phone, tablet} = vectors.devices, publisher = publisherOf([{name: 'Alice', account: phone.account, keys: [phone.key, tablet.key]}]);
+  const notification = {to: 'username:alice', payload: 'x'}, idsIn = ({payload}) => payload.slice(payload.lastIndexOf('.') + 1).match(/.{152}/g).map(entry => entry.slice(0, 22));
+  const inReport = (pins, ids) => new Encryption(SenderKey.generate(), pins, {changed: () => { for (const id of ids) pins.distrust('alice', id); }});
+  await inReport(new Pins(), [tablet.id]).send(publisher, notification);
+  await assert.rejects(inReport(new Pins(), [phone.id, tablet.id]).send(publisher, notification), ({name, changes}) => name === 'NoTrustedDeviceError' && changes.length === 2);
+  // Another task distrusts the device while the report waits.
+  const pins = new Pins();
+  let finish;
+  const waiting = new Encryption(SenderKey.generate(), pins, {changed: () => new Promise(done => { finish = done; })}).send(publisher, notification);
+  while (!finish) await new Promise(setImmediate);
+  pins.distrust('alice', tablet.id);
+  finish();
+  await waiting;
+  assert.deepEqual(publisher.sent.map(idsIn), [[phone.id], [phone.id]]);
 });
 
 test('a lost device that was not seen gets nothing', () => {

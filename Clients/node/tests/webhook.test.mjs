@@ -56,7 +56,7 @@ test('a changed, old or foreign message is refused', () => {
   for (const signature of ['', 'v1', 'v1,', 'v1,AAAA', undefined]) refused({'webhook-signature': signature});
   refused({}, `${BODY} `);
   refused({'webhook-id': '', 'webhook-signature': signatureOf('', NOW, BODY)});
-  for (const body of ['', '{', 'x']) refused(headersOf('m', NOW, body), body);
+  for (const body of ['', '{', 'x', '{"secureId":"4711"}', '{"secureId":"4711","handle":7}', '{"confirmation":"c0de"}', '{"confirmation":"c0de","handle":null}']) refused(headersOf('m', NOW, body), body);
   assert.throws(() => webhook.verify(headersOf('m'), BODY, NaN), InvalidMessageError);
   refused({'webhook-timestamp': '1e9', 'webhook-signature': signatureOf('m', '1e9', BODY)});
   for (const [time, isAccepted] of [[NOW - 300, true], [NOW + 300, true], [NOW - 301, false], [NOW + 301, false]]) {
