@@ -189,6 +189,8 @@ public final class Encryption {
                 pins.undo(changes);
                 throw error;
             }
+            // `changed`, or another thread while it ran, may have distrusted devices.
+            pins.removeDistrusted(recipients);
         }
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
         // `changed` may have taken all the time, too.

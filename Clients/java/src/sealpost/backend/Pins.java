@@ -147,6 +147,15 @@ public final class Pins {
         account.keys.computeIfAbsent(key, id -> new Pin(SenderKey.generate().point, DISTRUSTED)).state = DISTRUSTED;
     }
 
+    /** Removes the devices that are distrusted now, also those that were trusted in the check. */
+    synchronized void removeDistrusted(List<DeviceRecipient> recipients) {
+        recipients.removeIf(recipient -> {
+            Account account = users.get(lower(recipient.user));
+            Pin pin = account == null ? null : account.keys.get(recipient.key.id());
+            return pin != null && pin.state.equals(DISTRUSTED);
+        });
+    }
+
     /** Forgets a user, for example one who was deleted and created again. */
     public synchronized void forget(String user) {
         users.remove(lower(user));

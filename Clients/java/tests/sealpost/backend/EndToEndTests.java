@@ -410,6 +410,37 @@ final class EndToEndTests {
         equal(pins.values(), "{}");
     }
 
+    public static void aDeviceThatIsDistrustedDuringTheReportGetsNothing() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        DeviceKey tablet = device(ACCOUNT, 2000);
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        DeviceKey further = device("B".repeat(22), 3000); // Makes each call report a change.
+        Script.Step reported = keys("alice", phone, tablet, further);
+        for (boolean isOtherThread : List.of(false, true)) {
+            Pins pins = new Pins();
+            pins.trust("alice", phone);
+            pins.trust("alice", tablet);
+            List<DeviceKey> lost = new ArrayList<>(List.of(tablet, phone));
+            Encryption encryption = new Encryption(SENDER, pins, changes -> {
+                Runnable distrust = () -> pins.distrust("Alice", lost.remove(0).id());
+                if (!isOtherThread) {
+                    distrust.run();
+                    return;
+                }
+                Thread other = new Thread(distrust);
+                other.start();
+                while (other.isAlive()) Thread.onSpinWait();
+            });
+            try (Script script = new Script(reported, Script.Seen::sent, reported)) {
+                encryption.send(script.client(), notification);
+                String[] parts = text(Json.read(script.requests.get(1).body.getBytes()), "Payload").split("\\.");
+                equal(parts[7].substring(0, 22) + parts[7].length(), phone.id() + 152);
+                fails(NoTrustedDevice.class, () -> encryption.send(script.client(), notification));
+                equal(script.requests.size(), 3);
+            }
+        }
+    }
+
     public static void aLostDeviceThatWasNotSeenGetsNothing() throws Exception {
         Json phone = VECTORS.get("devices").get("phone");
         Json tablet = VECTORS.get("devices").get("tablet");
