@@ -13,7 +13,9 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -68,7 +70,7 @@ public final class Encryption {
     private final Consumer<List<KeyChange>> changed;
     private final int maximumPayload;
     /** Held while pins change, until the change is reported: no other thread may send before. */
-    private final Object lock = new Object();
+    private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, Context> contexts = new ConcurrentHashMap<>();
     /** The agreements of the sender's key with the devices' keys, by the ids of devices. */
     private final Map<String, byte[]> shared = new ConcurrentHashMap<>();
@@ -179,9 +181,8 @@ public final class Encryption {
         Client limited = client.forOneCall();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
-        synchronized (lock) {
-            // The report of another call may have taken all the time.
-            limited.checkEnd();
+        lock(limited);
+        try {
             try {
                 lists.forEach((expression, users) -> check(expression, users, recipients, changes));
                 if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
@@ -191,11 +192,23 @@ public final class Encryption {
             }
             // `changed`, or another thread while it ran, may have distrusted devices.
             pins.removeDistrusted(recipients);
+        } finally {
+            lock.unlock();
         }
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
         // `changed` may have taken all the time, too.
         limited.checkEnd();
         return recipients;
+    }
+
+    /** Waits until no other call changes pins. Throws if the client's time for the call ends first. */
+    private void lock(Client limited) {
+        try {
+            while (!lock.tryLock(limited.left(), TimeUnit.NANOSECONDS)) continue;
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+            throw new Unreachable("the thread was interrupted", false, error);
+        }
     }
 
     /** Adds the trusted devices of an expression's users, and the changes of their keys. */

@@ -342,31 +342,73 @@ final class EndToEndTests {
         }
     }
 
-    public static void aCallWhoseDeadlinePassesDuringTheReportOfAnotherReportsNothing() throws Exception {
+    public static void aCallEndsAtItsDeadlineWhileAnotherReports() throws Exception {
         List<String> reports = Collections.synchronizedList(new ArrayList<>());
-        List<Unreachable> errors = Collections.synchronizedList(new ArrayList<>());
-        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), keys("bob", device(ACCOUNT, 2000)), Script.Seen::sent)) {
+        List<String> ends = Collections.synchronizedList(new ArrayList<>());
+        Notification toBob = Notification.of("x").to(Notification.user("bob"));
+        Script.Step bob = keys("bob", device(ACCOUNT, 2000));
+        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), bob, bob, bob, Script.Seen::sent)) {
             Encryption[] encryption = new Encryption[1];
             Client limited = script.builder().deadline(Duration.ofMillis(300)).build();
+            List<Tests.Body> calls = List.of(
+                    () -> encryption[0].send(limited, toBob),
+                    () -> encryption[0].encrypted(limited, toBob),
+                    () -> encryption[0].prepare(limited, toBob.to(), "default"));
             Thread other = new Thread(() -> {
-                try {
-                    encryption[0].send(limited, Notification.of("x").to(Notification.user("bob")));
-                } catch (Unreachable error) {
-                    errors.add(error);
+                for (Tests.Body call : calls) {
+                    try {
+                        ends.add(fails(Unreachable.class, call).getMessage());
+                    } catch (Throwable error) {
+                        ends.add(error.toString());
+                    }
                 }
             });
             encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
                 reports.add(changes.get(0).user);
                 if (other.getState() != Thread.State.NEW) return;
                 other.start();
-                while (script.requests.size() < 2 && other.isAlive()) Thread.onSpinWait();
-                long end = System.nanoTime() + 400_000_000;
-                while (System.nanoTime() < end) Thread.onSpinWait();
+                try {
+                    other.join(60_000);
+                } catch (InterruptedException error) {
+                    throw new IllegalStateException(error);
+                }
+                reports.add("all calls have ended: " + ends.size());
             });
             encryption[0].send(script.client(), Notification.of("x").to(Notification.user("alice")));
-            other.join();
-            equal(reports, List.of("alice"));
-            equal(errors.size(), 1);
+            equal(reports, List.of("alice", "all calls have ended: 3"));
+            equal(ends, Collections.nCopies(3, "the deadline has passed"));
+        }
+    }
+
+    public static void anInterruptionEndsACallThatWaitsForAnothersReport() throws Exception {
+        List<String> ends = Collections.synchronizedList(new ArrayList<>());
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Script.Step keys = keys("alice", device(ACCOUNT, 1000));
+        try (Script script = new Script(keys, keys, Script.Seen::sent)) {
+            Encryption[] encryption = new Encryption[1];
+            Thread other = new Thread(() -> {
+                try {
+                    fails(Unreachable.class, () -> encryption[0].send(script.client(), notification));
+                    ends.add("interrupted " + Thread.interrupted());
+                } catch (Throwable error) {
+                    ends.add(error.toString());
+                }
+            });
+            encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
+                other.start();
+                for (String stack = ""; !stack.contains("recipients") || stack.contains("deviceKeys"); Thread.onSpinWait()) {
+                    stack = Arrays.toString(other.getStackTrace());
+                }
+                other.interrupt();
+                try {
+                    other.join(60_000);
+                } catch (InterruptedException error) {
+                    throw new IllegalStateException(error);
+                }
+                ends.add("reported");
+            });
+            encryption[0].send(script.client(), notification);
+            equal(ends, List.of("interrupted true", "reported"));
         }
     }
 
