@@ -148,7 +148,9 @@ public final class Encryption {
         // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
         byte[] plain = plain(notification.payload());
-        return notification.app(app).payload(encrypt(plain, recipients(client, notification.to(), app), app));
+        Client limited = client.forOneCall();
+        List<DeviceRecipient> recipients = recipients(limited, notification.to(), app);
+        return notification.app(app).payload(encrypt(plain, recipients, app, limited::checkEnd));
     }
 
     /**
@@ -162,29 +164,26 @@ public final class Encryption {
      * @throws NoTrustedDevice if no device of the recipients is trusted
      */
     public void prepare(Client client, Collection<String> to, String app) {
-        prepare(recipients(client, to, app), app);
-    }
-
-    void prepare(List<DeviceRecipient> recipients, String app) {
-        recipients.parallelStream().forEach(recipient -> {
-            for (int count = 0; count < PRACTICE; count++) encrypt(Json.of(""), List.of(recipient), app);
+        Client limited = client.forOneCall();
+        byte[] plain = plain(Json.of(""));
+        recipients(limited, to, app).parallelStream().forEach(recipient -> {
+            for (int count = 0; count < PRACTICE; count++) encrypt(plain, List.of(recipient), app, limited::checkEnd);
         });
     }
 
-    private List<DeviceRecipient> recipients(Client client, Collection<String> to, String app) {
+    private List<DeviceRecipient> recipients(Client limited, Collection<String> to, String app) {
         if (Objects.requireNonNull(to, "to").isEmpty()) {
             throw new IllegalArgumentException("to: name the recipients, since a payload is encrypted for their devices");
         }
         for (String expression : to) Objects.requireNonNull(expression, "to");
         List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
-        Client limited = client.forOneCall();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
         lock(limited);
         try {
             try {
-                lists.forEach((expression, users) -> check(expression, users, recipients, changes));
+                lists.forEach((expression, users) -> check(expression, users, recipients, changes, limited::checkEnd));
                 if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
             } catch (Throwable error) {
                 pins.undo(changes);
@@ -212,12 +211,13 @@ public final class Encryption {
     }
 
     /** Adds the trusted devices of an expression's users, and the changes of their keys. */
-    private void check(String expression, List<UserKeys> users, List<DeviceRecipient> recipients, List<KeyChange> changes) {
+    private void check(
+            String expression, List<UserKeys> users, List<DeviceRecipient> recipients, List<KeyChange> changes, Runnable checkEnd) {
         String name = Notification.nameIn(expression);
         // The server lists no users without devices, so only those that are named can be reported.
         if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
         for (UserKeys user : users) {
-            Pins.Checked checked = pins.check(user.name, user.account, user.keys);
+            Pins.Checked checked = pins.check(user.name, user.account, user.keys, checkEnd);
             recipients.addAll(checked.recipients);
             changes.addAll(checked.changes);
             if (checked.recipients.isEmpty()) changes.add(new KeyChange(user.name, KeyChange.Kind.SKIPPED, null, null));
@@ -229,12 +229,13 @@ public final class Encryption {
      * calls it {@code default}.
      */
     public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
-        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"));
+        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"), () -> {});
     }
 
-    private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app) {
+    /** {@code checkEnd} is called for each device, since each may need a key agreement. */
+    private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app, Runnable checkEnd) {
         long now = System.currentTimeMillis() / 1000;
-        return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair());
+        return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair(), checkEnd);
     }
 
     /** The JSON of a payload. Throws for a payload that no device could get. */
@@ -264,7 +265,8 @@ public final class Encryption {
             byte[] message,
             long now,
             byte[] content,
-            Function<String, KeyPair> ephemeral) {
+            Function<String, KeyPair> ephemeral,
+            Runnable checkEnd) {
         Map<String, DeviceKey> keys = new TreeMap<>();
         for (DeviceRecipient recipient : recipients) keys.put(recipient.key.id(), recipient.key);
         if (keys.isEmpty() || keys.size() > MAXIMUM_DEVICES) {
@@ -277,6 +279,7 @@ public final class Encryption {
         AtomicInteger early = new AtomicInteger(EARLY_RENEWALS);
         String entries = keys.values().parallelStream()
                 .map(device -> {
+                    checkEnd.run();
                     Context context = context(device, app, ephemeral, early);
                     byte[] wrapped = seal(exported(context.hpke, digest), content, "");
                     return device.id() + Base64.url(P256.join(context.encapsulated, wrapped));

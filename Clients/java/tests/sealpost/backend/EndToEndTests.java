@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -110,7 +111,7 @@ final class EndToEndTests {
             byte[] content = Base64.fromUrl(text(vector, "contentKey"));
             String made = encryption.encrypt(
                     text(vector, "plain").getBytes("UTF-8"), recipients(keys), text(vector, "app"), message,
-                    VECTORS.get("now").integer(), content, ephemeral::get);
+                    VECTORS.get("now").integer(), content, ephemeral::get, () -> {});
             equal(made, text(vector, "payload"));
         }
     }
@@ -123,7 +124,7 @@ final class EndToEndTests {
                 pins = new Pins(pins.values(), true);
                 List<String> keys = new ArrayList<>();
                 for (Json key : list(step, "keys")) keys.add(key.string());
-                Pins.Checked checked = pins.check("Alice", text(step, "account"), keys);
+                Pins.Checked checked = pins.check("Alice", text(step, "account"), keys, () -> {});
                 TreeSet<String> trusted = new TreeSet<>();
                 for (DeviceRecipient recipient : checked.recipients) trusted.add(recipient.key.id());
                 TreeSet<String> expected = new TreeSet<>();
@@ -284,6 +285,67 @@ final class EndToEndTests {
         }
     }
 
+    public static void theDeadlineEndsTheCheckOfALongList() throws Exception {
+        String[] parts = device(ACCOUNT, 1000).text().split("\\.", -1);
+        StringBuilder list = new StringBuilder("{\"Key\":null}");
+        for (int number = 0; number < 5000; number++) {
+            parts[5] = Integer.toString(number); // The signature is verified, and is wrong.
+            list.append(",{\"Key\":\"").append(String.join(".", parts)).append("\"}");
+        }
+        String user = "{\"Name\":\"alice\",\"Account\":\"" + ACCOUNT + "\",\"Devices\":[" + list + "]}";
+        try (Script script = new Script(request -> request.answer(200, "{\"Users\":[" + user + "]}"))) {
+            List<KeyChange> seen = new ArrayList<>();
+            Encryption encryption = new Encryption(SENDER, new Pins(), seen::addAll);
+            Client client = script.builder().deadline(Duration.ofMillis(500)).build();
+            fails(Unreachable.class, () -> encryption.send(client, Notification.of("x").to(Notification.user("alice"))));
+            equal(seen.size(), 0);
+        }
+    }
+
+    public static void theDeadlineEndsTheEncryptionForManyDevices() throws Exception {
+        Pins pins = new Pins();
+        DeviceKey[] devices = new DeviceKey[70];
+        for (int number = 0; number < devices.length; number++) pins.trust("alice", devices[number] = device(ACCOUNT, number));
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Script.Step keys = keys("alice", devices);
+        try (Script script = new Script(keys, keys)) {
+            Client client = script.builder().deadline(Duration.ofMillis(500)).build();
+            for (boolean isPrepared : List.of(false, true)) {
+                Encryption encryption = new Encryption(SENDER, pins, changes -> {});
+                long end = System.nanoTime() + 600_000_000;
+                // The first key agreements take until the deadline.
+                encryption.clock = () -> {
+                    while (System.nanoTime() < end) Thread.onSpinWait();
+                    return end;
+                };
+                fails(Unreachable.class, () -> {
+                    if (isPrepared) encryption.prepare(client, notification.to(), "default");
+                    else encryption.encrypted(client, notification);
+                });
+            }
+        }
+    }
+
+    public static void pinsAreAsBeforeIfACheckOfManyKeysEnds() throws Exception {
+        Json devices = VECTORS.get("devices");
+        String account = text(devices.get("phone"), "account");
+        List<String> keys = List.of(text(devices.get("phone"), "key"), text(devices.get("tablet"), "key"));
+        Pins whole = new Pins();
+        String found = whole.check("alice", account, keys, () -> {}).changes.toString();
+        // The check ends at the verification of a key, or at the look at the tablet's approvals.
+        for (int last = 0; last < 3; last++) {
+            Pins pins = new Pins();
+            AtomicInteger left = new AtomicInteger(last);
+            Runnable end = () -> {
+                if (left.getAndDecrement() == 0) throw new IllegalStateException("the time is over");
+            };
+            fails(IllegalStateException.class, () -> pins.check("alice", account, keys, end));
+            equal(pins.values(), "{}", last + " keys");
+            equal(pins.check("alice", account, keys, () -> {}).changes.toString(), found);
+            equal(pins.values(), whole.values());
+        }
+    }
+
     public static void changesWhoseReportHasFailedAreReportedAgain() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
@@ -438,11 +500,11 @@ final class EndToEndTests {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
         Pins pins = new Pins();
-        pins.check("alice", ACCOUNT, List.of(phone.text()));
+        pins.check("alice", ACCOUNT, List.of(phone.text()), () -> {});
         pins.trust("alice", tablet);
         pins.distrust("Alice", phone.id());
         for (List<String> keys : List.of(List.of(tablet.text()), List.of(phone.text(), tablet.text()))) {
-            Pins.Checked checked = pins.check("alice", ACCOUNT, keys);
+            Pins.Checked checked = pins.check("alice", ACCOUNT, keys, () -> {});
             equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + tablet.id() + "[]");
         }
         fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
@@ -491,10 +553,10 @@ final class EndToEndTests {
         pins.trust("alice", new DeviceKey(keys.get(0)));
         pins.distrust("Alice", text(tablet, "id"));
         pins = new Pins(pins.values(), true);
-        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys);
+        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys, () -> {});
         equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + text(phone, "id") + "[]");
         pins.trust("alice", new DeviceKey(keys.get(1)));
-        equal(pins.check("alice", text(phone, "account"), keys).recipients.size(), 2);
+        equal(pins.check("alice", text(phone, "account"), keys, () -> {}).recipients.size(), 2);
     }
 
     /** Lies about keys that no history has. */
@@ -506,17 +568,17 @@ final class EndToEndTests {
         String mallory = text(VECTORS.get("devices").get("mallory"), "key");
         Map<String, Function<Pins, Pins.Checked>> lies = Map.of(
                 "[INVALID, MISSING]", // Half a character.
-                pins -> pins.check("alice", account, List.of(key.replace(account, "\ud800" + "A".repeat(21)))),
+                pins -> pins.check("alice", account, List.of(key.replace(account, "\ud800" + "A".repeat(21))), () -> {}),
                 "[MISSING, UNAPPROVED]", // The user a second time.
-                pins -> pins.check("ALICE", account, List.of(mallory)),
+                pins -> pins.check("ALICE", account, List.of(mallory), () -> {}),
                 "[UNAPPROVED]", // An approval of a lost device.
                 pins -> {
                     pins.distrust("alice", text(phone, "id"));
-                    return pins.check("alice", account, List.of(key, tablet));
+                    return pins.check("alice", account, List.of(key, tablet), () -> {});
                 });
         for (Map.Entry<String, Function<Pins, Pins.Checked>> lie : lies.entrySet()) {
             Pins pins = new Pins();
-            pins.check("alice", account, List.of(key));
+            pins.check("alice", account, List.of(key), () -> {});
             Pins.Checked checked = lie.getValue().apply(pins);
             TreeSet<String> kinds = new TreeSet<>();
             for (KeyChange change : checked.changes) kinds.add(change.kind.name());
