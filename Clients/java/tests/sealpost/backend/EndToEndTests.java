@@ -215,6 +215,24 @@ final class EndToEndTests {
         }
     }
 
+    /** The server reads each of these expressions as one user. */
+    public static void eachSpellingOfOneUserGetsNobodyElsesKeys() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        Script.Step mallory = keys("mallory", device(ACCOUNT, 1000));
+        for (String to : List.of("username:alice", "USERNAME:Alice", " username:alice ", "(username:alice)", " ( (Username:ALICE ) ) ")) {
+            try (Script script = new Script(mallory, keys("alice"))) {
+                Client client = script.client().within(Duration.ofSeconds(10));
+                Notification notification = Notification.of("x").to(to);
+                equal(fails(Interference.class, () -> encryption.send(client, notification)).kind, "unexpectedBody", to);
+                that(fails(NoTrustedDevice.class, () -> encryption.send(client, notification)).getMessage().contains("skipped"), to);
+                equal(script.requests.size(), 2);
+            }
+        }
+        for (String to : List.of("username:alice || news", "!username:alice", "(username:alice) && (username:bob)", "u\u017Fername:alice", "username:a:b", "\tusername:alice")) {
+            equal(Notification.nameIn(to), null, to);
+        }
+    }
+
     public static void payloadsThatNoDeviceCouldReadAreRefusedBeforeARequest() throws Exception {
         Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
         List<DeviceRecipient> recipients = recipients(List.of(device(ACCOUNT, 1000)));
