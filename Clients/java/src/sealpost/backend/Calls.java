@@ -84,10 +84,12 @@ final class Calls {
     /** Sends a request once, and reads the server's answer with {@code result}. */
     <T> T attempt(
             Request request, byte @Nullable [] body, @Nullable String key, long end, Function<@Nullable Json, T> result) {
-        // An `HttpClient` could send a request within the shortest timeout.
-        long left = Math.min(left(end), timeout.toNanos());
+        left(end);
         Map<String, String> fields = new LinkedHashMap<>();
         fields.put("Authorization", authorization.get());
+        // The app's function for tokens may have taken all the time, and an `HttpClient` could send
+        // a request within the shortest timeout.
+        long left = Math.min(left(end), timeout.toNanos());
         fields.put("MyToken", Integer.toString(request.token));
         fields.put("Prefer", "handling=strict");
         if (body != null) fields.put("Content-Type", "application/json");

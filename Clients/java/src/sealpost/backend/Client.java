@@ -80,7 +80,12 @@ public final class Client {
 
     /** Throws if the time of a client {@link #forOneCall} is over. */
     void checkEnd() {
-        Calls.left(end());
+        left();
+    }
+
+    /** The nanoseconds that a client {@link #forOneCall} has left. Throws if there are none. */
+    long left() {
+        return Calls.left(end());
     }
 
     // Sending

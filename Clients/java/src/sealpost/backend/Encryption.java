@@ -13,7 +13,9 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -68,7 +70,7 @@ public final class Encryption {
     private final Consumer<List<KeyChange>> changed;
     private final int maximumPayload;
     /** Held while pins change, until the change is reported: no other thread may send before. */
-    private final Object lock = new Object();
+    private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, Context> contexts = new ConcurrentHashMap<>();
     /** The agreements of the sender's key with the devices' keys, by the ids of devices. */
     private final Map<String, byte[]> shared = new ConcurrentHashMap<>();
@@ -146,7 +148,9 @@ public final class Encryption {
         // the server would use the caller's only app, which may be another app.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
         byte[] plain = plain(notification.payload());
-        return notification.app(app).payload(encrypt(plain, recipients(client, notification.to(), app), app));
+        Client limited = client.forOneCall();
+        List<DeviceRecipient> recipients = recipients(limited, notification.to(), app);
+        return notification.app(app).payload(encrypt(plain, recipients, app, limited::checkEnd));
     }
 
     /**
@@ -160,35 +164,35 @@ public final class Encryption {
      * @throws NoTrustedDevice if no device of the recipients is trusted
      */
     public void prepare(Client client, Collection<String> to, String app) {
-        prepare(recipients(client, to, app), app);
-    }
-
-    void prepare(List<DeviceRecipient> recipients, String app) {
-        recipients.parallelStream().forEach(recipient -> {
-            for (int count = 0; count < PRACTICE; count++) encrypt(Json.of(""), List.of(recipient), app);
+        Client limited = client.forOneCall();
+        byte[] plain = plain(Json.of(""));
+        recipients(limited, to, app).parallelStream().forEach(recipient -> {
+            for (int count = 0; count < PRACTICE; count++) encrypt(plain, List.of(recipient), app, limited::checkEnd);
         });
     }
 
-    private List<DeviceRecipient> recipients(Client client, Collection<String> to, String app) {
+    private List<DeviceRecipient> recipients(Client limited, Collection<String> to, String app) {
         if (Objects.requireNonNull(to, "to").isEmpty()) {
             throw new IllegalArgumentException("to: name the recipients, since a payload is encrypted for their devices");
         }
         for (String expression : to) Objects.requireNonNull(expression, "to");
         List<DeviceRecipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
-        Client limited = client.forOneCall();
         Map<String, List<UserKeys>> lists = new LinkedHashMap<>();
         for (String expression : to) lists.put(expression, limited.deviceKeys(expression, app));
-        synchronized (lock) {
-            // The report of another call may have taken all the time.
-            limited.checkEnd();
+        lock(limited);
+        try {
             try {
-                lists.forEach((expression, users) -> check(expression, users, recipients, changes));
+                lists.forEach((expression, users) -> check(expression, users, recipients, changes, limited::checkEnd));
                 if (!changes.isEmpty()) changed.accept(new ArrayList<>(changes));
             } catch (Throwable error) {
                 pins.undo(changes);
                 throw error;
             }
+            // `changed`, or another thread while it ran, may have distrusted devices.
+            pins.removeDistrusted(recipients);
+        } finally {
+            lock.unlock();
         }
         if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
         // `changed` may have taken all the time, too.
@@ -196,13 +200,24 @@ public final class Encryption {
         return recipients;
     }
 
+    /** Waits until no other call changes pins. Throws if the client's time for the call ends first. */
+    private void lock(Client limited) {
+        try {
+            while (!lock.tryLock(limited.left(), TimeUnit.NANOSECONDS)) continue;
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+            throw new Unreachable("the thread was interrupted", false, error);
+        }
+    }
+
     /** Adds the trusted devices of an expression's users, and the changes of their keys. */
-    private void check(String expression, List<UserKeys> users, List<DeviceRecipient> recipients, List<KeyChange> changes) {
+    private void check(
+            String expression, List<UserKeys> users, List<DeviceRecipient> recipients, List<KeyChange> changes, Runnable checkEnd) {
         String name = Notification.nameIn(expression);
         // The server lists no users without devices, so only those that are named can be reported.
         if (users.isEmpty() && name != null) changes.add(new KeyChange(name, KeyChange.Kind.SKIPPED, null, null));
         for (UserKeys user : users) {
-            Pins.Checked checked = pins.check(user.name, user.account, user.keys);
+            Pins.Checked checked = pins.check(user.name, user.account, user.keys, checkEnd);
             recipients.addAll(checked.recipients);
             changes.addAll(checked.changes);
             if (checked.recipients.isEmpty()) changes.add(new KeyChange(user.name, KeyChange.Kind.SKIPPED, null, null));
@@ -214,12 +229,13 @@ public final class Encryption {
      * calls it {@code default}.
      */
     public String encrypt(Json payload, Collection<DeviceRecipient> recipients, String app) {
-        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"));
+        return encrypt(plain(payload), recipients, Objects.requireNonNull(app, "app"), () -> {});
     }
 
-    private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app) {
+    /** {@code checkEnd} is called for each device, since each may need a key agreement. */
+    private String encrypt(byte[] plain, Collection<DeviceRecipient> recipients, String app, Runnable checkEnd) {
         long now = System.currentTimeMillis() / 1000;
-        return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair());
+        return encrypt(plain, recipients, app, random(), now, random(), id -> SenderKey.pair(), checkEnd);
     }
 
     /** The JSON of a payload. Throws for a payload that no device could get. */
@@ -249,7 +265,8 @@ public final class Encryption {
             byte[] message,
             long now,
             byte[] content,
-            Function<String, KeyPair> ephemeral) {
+            Function<String, KeyPair> ephemeral,
+            Runnable checkEnd) {
         Map<String, DeviceKey> keys = new TreeMap<>();
         for (DeviceRecipient recipient : recipients) keys.put(recipient.key.id(), recipient.key);
         if (keys.isEmpty() || keys.size() > MAXIMUM_DEVICES) {
@@ -262,6 +279,7 @@ public final class Encryption {
         AtomicInteger early = new AtomicInteger(EARLY_RENEWALS);
         String entries = keys.values().parallelStream()
                 .map(device -> {
+                    checkEnd.run();
                     Context context = context(device, app, ephemeral, early);
                     byte[] wrapped = seal(exported(context.hpke, digest), content, "");
                     return device.id() + Base64.url(P256.join(context.encapsulated, wrapped));

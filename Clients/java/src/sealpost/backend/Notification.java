@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A notification never changes: each method returns a copy with one more member.
  */
 public final class Notification {
-    private static final String NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.";
+    private static final String NAME = "[-A-Za-z0-9_@#+.]{1,100}";
+    private static final Pattern ONE_USER = Pattern.compile("[ (]*(?i:username:)(" + NAME + ")[ )]*");
 
     private final Json json;
 
@@ -41,20 +44,17 @@ public final class Notification {
      * expression.
      */
     public static String user(String name) {
-        if (!isName(name)) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
+        if (name == null || !name.matches(NAME)) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
         return "username:" + name;
     }
 
-    /** The name in the tag expression of one user; null for other expressions. */
+    /**
+     * The name in the tag expression of one user; null for other expressions. The server also
+     * accepts blanks and parentheses around the tag, and its prefix in upper case.
+     */
     static @Nullable String nameIn(String expression) {
-        String name = Objects.requireNonNull(expression, "expression").startsWith("username:") ? expression.substring("username:".length()) : "";
-        return isName(name) ? name : null;
-    }
-
-    private static boolean isName(@Nullable String name) {
-        boolean isName = name != null && !name.isEmpty() && name.length() <= 100;
-        for (int index = 0; isName && index < name.length(); index++) isName = NAME.indexOf(name.charAt(index)) >= 0;
-        return isName;
+        Matcher found = ONE_USER.matcher(Objects.requireNonNull(expression, "expression"));
+        return found.matches() ? found.group(1) : null;
     }
 
     /** The recipients, as tag expressions. */

@@ -147,6 +147,15 @@ public final class Pins {
         account.keys.computeIfAbsent(key, id -> new Pin(SenderKey.generate().point, DISTRUSTED)).state = DISTRUSTED;
     }
 
+    /** Removes the devices that are distrusted now, also those that were trusted in the check. */
+    synchronized void removeDistrusted(List<DeviceRecipient> recipients) {
+        recipients.removeIf(recipient -> {
+            Account account = users.get(lower(recipient.user));
+            Pin pin = account == null ? null : account.keys.get(recipient.key.id());
+            return pin != null && pin.state.equals(DISTRUSTED);
+        });
+    }
+
     /** Forgets a user, for example one who was deleted and created again. */
     public synchronized void forget(String user) {
         users.remove(lower(user));
@@ -157,11 +166,15 @@ public final class Pins {
      *
      * <p>A key is trusted if it was trusted before, or if a trusted device has approved it. At the
      * first contact the oldest key that nobody has approved is trusted, too.
+     *
+     * @param checkEnd is called for each key, since a long list takes minutes; if it throws, the
+     * pins are as before
      */
-    synchronized Checked check(String user, String id, Collection<String> texts) {
+    synchronized Checked check(String user, String id, Collection<String> texts, Runnable checkEnd) {
         Checked checked = new Checked();
         Map<String, DeviceKey> keys = new LinkedHashMap<>();
         for (String text : texts) {
+            checkEnd.run();
             DeviceKey key = read(text, id);
             if (key == null) checked.changes.add(new KeyChange(user, Kind.INVALID, null, null));
             else keys.put(key.id(), key);
@@ -181,7 +194,12 @@ public final class Pins {
             }
         }
         Map<String, Pin> known = account.keys;
-        approve(user, keys.values(), known, checked.changes);
+        try {
+            approve(user, keys.values(), known, checked.changes, checkEnd);
+        } catch (RuntimeException error) {
+            undo(checked.changes);
+            throw error;
+        }
         known.forEach((key, pin) -> {
             if (keys.containsKey(key) || !pin.state.equals(TRUSTED)) return;
             pin.state = MISSING;
@@ -220,7 +238,8 @@ public final class Pins {
     }
 
     /** Trusts new keys that trusted devices have approved, and reports all new keys. */
-    private static void approve(String user, Collection<DeviceKey> keys, Map<String, Pin> known, List<KeyChange> changes) {
+    private static void approve(
+            String user, Collection<DeviceKey> keys, Map<String, Pin> known, List<KeyChange> changes, Runnable checkEnd) {
         Map<String, byte[]> trusted = new HashMap<>();
         known.forEach((id, pin) -> {
             if (pin.state.equals(TRUSTED)) trusted.put(id, pin.signing);
@@ -230,6 +249,7 @@ public final class Pins {
         // A device that was approved in this loop may have approved further devices.
         for (boolean isChanged = true; isChanged; ) {
             isChanged = left.removeIf(key -> {
+                checkEnd.run();
                 if (trusted.entrySet().stream().noneMatch(one -> key.isApproved(one.getKey(), one.getValue()))) return false;
                 trusted.put(key.id(), key.signing);
                 known.put(key.id(), new Pin(key.signing, TRUSTED));

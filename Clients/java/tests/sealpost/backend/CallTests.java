@@ -216,6 +216,19 @@ final class CallTests {
         }
     }
 
+    public static void nothingIsSentIfTheFunctionForTokensEndsAfterTheDeadline() throws Exception {
+        try (Script script = new Script()) {
+            Client client = script.builder().deadline(Duration.ofMillis(100)).token(() -> {
+                long end = System.nanoTime() + 200_000_000;
+                while (System.nanoTime() < end) Thread.onSpinWait();
+                return "t";
+            }).build();
+            equal(fails(Unreachable.class, () -> client.send(TEXT, "k")).idempotencyKey(), "k");
+            fails(Unreachable.class, () -> client.call("POST", "/api/x", null));
+            equal(script.requests.size(), 0);
+        }
+    }
+
     public static void aThreadThatIsInterruptedEndsItsCall() throws Exception {
         try (Script script = new Script(request -> new Reply(new byte[0], new byte[0], false))) {
             Thread.currentThread().interrupt();

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -110,7 +111,7 @@ final class EndToEndTests {
             byte[] content = Base64.fromUrl(text(vector, "contentKey"));
             String made = encryption.encrypt(
                     text(vector, "plain").getBytes("UTF-8"), recipients(keys), text(vector, "app"), message,
-                    VECTORS.get("now").integer(), content, ephemeral::get);
+                    VECTORS.get("now").integer(), content, ephemeral::get, () -> {});
             equal(made, text(vector, "payload"));
         }
     }
@@ -123,7 +124,7 @@ final class EndToEndTests {
                 pins = new Pins(pins.values(), true);
                 List<String> keys = new ArrayList<>();
                 for (Json key : list(step, "keys")) keys.add(key.string());
-                Pins.Checked checked = pins.check("Alice", text(step, "account"), keys);
+                Pins.Checked checked = pins.check("Alice", text(step, "account"), keys, () -> {});
                 TreeSet<String> trusted = new TreeSet<>();
                 for (DeviceRecipient recipient : checked.recipients) trusted.add(recipient.key.id());
                 TreeSet<String> expected = new TreeSet<>();
@@ -214,6 +215,24 @@ final class EndToEndTests {
         }
     }
 
+    /** The server reads each of these expressions as one user. */
+    public static void eachSpellingOfOneUserGetsNobodyElsesKeys() throws Exception {
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        Script.Step mallory = keys("mallory", device(ACCOUNT, 1000));
+        for (String to : List.of("username:alice", "USERNAME:Alice", " username:alice ", "(username:alice)", " ( (Username:ALICE ) ) ")) {
+            try (Script script = new Script(mallory, keys("alice"))) {
+                Client client = script.client().within(Duration.ofSeconds(10));
+                Notification notification = Notification.of("x").to(to);
+                equal(fails(Interference.class, () -> encryption.send(client, notification)).kind, "unexpectedBody", to);
+                that(fails(NoTrustedDevice.class, () -> encryption.send(client, notification)).getMessage().contains("skipped"), to);
+                equal(script.requests.size(), 2);
+            }
+        }
+        for (String to : List.of("username:alice || news", "!username:alice", "(username:alice) && (username:bob)", "u\u017Fername:alice", "username:a:b", "\tusername:alice")) {
+            equal(Notification.nameIn(to), null, to);
+        }
+    }
+
     public static void payloadsThatNoDeviceCouldReadAreRefusedBeforeARequest() throws Exception {
         Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
         List<DeviceRecipient> recipients = recipients(List.of(device(ACCOUNT, 1000)));
@@ -284,6 +303,67 @@ final class EndToEndTests {
         }
     }
 
+    public static void theDeadlineEndsTheCheckOfALongList() throws Exception {
+        String[] parts = device(ACCOUNT, 1000).text().split("\\.", -1);
+        StringBuilder list = new StringBuilder("{\"Key\":null}");
+        for (int number = 0; number < 5000; number++) {
+            parts[5] = Integer.toString(number); // The signature is verified, and is wrong.
+            list.append(",{\"Key\":\"").append(String.join(".", parts)).append("\"}");
+        }
+        String user = "{\"Name\":\"alice\",\"Account\":\"" + ACCOUNT + "\",\"Devices\":[" + list + "]}";
+        try (Script script = new Script(request -> request.answer(200, "{\"Users\":[" + user + "]}"))) {
+            List<KeyChange> seen = new ArrayList<>();
+            Encryption encryption = new Encryption(SENDER, new Pins(), seen::addAll);
+            Client client = script.builder().deadline(Duration.ofMillis(500)).build();
+            fails(Unreachable.class, () -> encryption.send(client, Notification.of("x").to(Notification.user("alice"))));
+            equal(seen.size(), 0);
+        }
+    }
+
+    public static void theDeadlineEndsTheEncryptionForManyDevices() throws Exception {
+        Pins pins = new Pins();
+        DeviceKey[] devices = new DeviceKey[70];
+        for (int number = 0; number < devices.length; number++) pins.trust("alice", devices[number] = device(ACCOUNT, number));
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Script.Step keys = keys("alice", devices);
+        try (Script script = new Script(keys, keys)) {
+            Client client = script.builder().deadline(Duration.ofMillis(500)).build();
+            for (boolean isPrepared : List.of(false, true)) {
+                Encryption encryption = new Encryption(SENDER, pins, changes -> {});
+                long end = System.nanoTime() + 600_000_000;
+                // The first key agreements take until the deadline.
+                encryption.clock = () -> {
+                    while (System.nanoTime() < end) Thread.onSpinWait();
+                    return end;
+                };
+                fails(Unreachable.class, () -> {
+                    if (isPrepared) encryption.prepare(client, notification.to(), "default");
+                    else encryption.encrypted(client, notification);
+                });
+            }
+        }
+    }
+
+    public static void pinsAreAsBeforeIfACheckOfManyKeysEnds() throws Exception {
+        Json devices = VECTORS.get("devices");
+        String account = text(devices.get("phone"), "account");
+        List<String> keys = List.of(text(devices.get("phone"), "key"), text(devices.get("tablet"), "key"));
+        Pins whole = new Pins();
+        String found = whole.check("alice", account, keys, () -> {}).changes.toString();
+        // The check ends at the verification of a key, or at the look at the tablet's approvals.
+        for (int last = 0; last < 3; last++) {
+            Pins pins = new Pins();
+            AtomicInteger left = new AtomicInteger(last);
+            Runnable end = () -> {
+                if (left.getAndDecrement() == 0) throw new IllegalStateException("the time is over");
+            };
+            fails(IllegalStateException.class, () -> pins.check("alice", account, keys, end));
+            equal(pins.values(), "{}", last + " keys");
+            equal(pins.check("alice", account, keys, () -> {}).changes.toString(), found);
+            equal(pins.values(), whole.values());
+        }
+    }
+
     public static void changesWhoseReportHasFailedAreReportedAgain() throws Exception {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
@@ -342,31 +422,73 @@ final class EndToEndTests {
         }
     }
 
-    public static void aCallWhoseDeadlinePassesDuringTheReportOfAnotherReportsNothing() throws Exception {
+    public static void aCallEndsAtItsDeadlineWhileAnotherReports() throws Exception {
         List<String> reports = Collections.synchronizedList(new ArrayList<>());
-        List<Unreachable> errors = Collections.synchronizedList(new ArrayList<>());
-        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), keys("bob", device(ACCOUNT, 2000)), Script.Seen::sent)) {
+        List<String> ends = Collections.synchronizedList(new ArrayList<>());
+        Notification toBob = Notification.of("x").to(Notification.user("bob"));
+        Script.Step bob = keys("bob", device(ACCOUNT, 2000));
+        try (Script script = new Script(keys("alice", device(ACCOUNT, 1000)), bob, bob, bob, Script.Seen::sent)) {
             Encryption[] encryption = new Encryption[1];
             Client limited = script.builder().deadline(Duration.ofMillis(300)).build();
+            List<Tests.Body> calls = List.of(
+                    () -> encryption[0].send(limited, toBob),
+                    () -> encryption[0].encrypted(limited, toBob),
+                    () -> encryption[0].prepare(limited, toBob.to(), "default"));
             Thread other = new Thread(() -> {
-                try {
-                    encryption[0].send(limited, Notification.of("x").to(Notification.user("bob")));
-                } catch (Unreachable error) {
-                    errors.add(error);
+                for (Tests.Body call : calls) {
+                    try {
+                        ends.add(fails(Unreachable.class, call).getMessage());
+                    } catch (Throwable error) {
+                        ends.add(error.toString());
+                    }
                 }
             });
             encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
                 reports.add(changes.get(0).user);
                 if (other.getState() != Thread.State.NEW) return;
                 other.start();
-                while (script.requests.size() < 2 && other.isAlive()) Thread.onSpinWait();
-                long end = System.nanoTime() + 400_000_000;
-                while (System.nanoTime() < end) Thread.onSpinWait();
+                try {
+                    other.join(60_000);
+                } catch (InterruptedException error) {
+                    throw new IllegalStateException(error);
+                }
+                reports.add("all calls have ended: " + ends.size());
             });
             encryption[0].send(script.client(), Notification.of("x").to(Notification.user("alice")));
-            other.join();
-            equal(reports, List.of("alice"));
-            equal(errors.size(), 1);
+            equal(reports, List.of("alice", "all calls have ended: 3"));
+            equal(ends, Collections.nCopies(3, "the deadline has passed"));
+        }
+    }
+
+    public static void anInterruptionEndsACallThatWaitsForAnothersReport() throws Exception {
+        List<String> ends = Collections.synchronizedList(new ArrayList<>());
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        Script.Step keys = keys("alice", device(ACCOUNT, 1000));
+        try (Script script = new Script(keys, keys, Script.Seen::sent)) {
+            Encryption[] encryption = new Encryption[1];
+            Thread other = new Thread(() -> {
+                try {
+                    fails(Unreachable.class, () -> encryption[0].send(script.client(), notification));
+                    ends.add("interrupted " + Thread.interrupted());
+                } catch (Throwable error) {
+                    ends.add(error.toString());
+                }
+            });
+            encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
+                other.start();
+                for (String stack = ""; !stack.contains("recipients") || stack.contains("deviceKeys"); Thread.onSpinWait()) {
+                    stack = Arrays.toString(other.getStackTrace());
+                }
+                other.interrupt();
+                try {
+                    other.join(60_000);
+                } catch (InterruptedException error) {
+                    throw new IllegalStateException(error);
+                }
+                ends.add("reported");
+            });
+            encryption[0].send(script.client(), notification);
+            equal(ends, List.of("interrupted true", "reported"));
         }
     }
 
@@ -396,11 +518,11 @@ final class EndToEndTests {
         DeviceKey phone = device(ACCOUNT, 1000);
         DeviceKey tablet = device(ACCOUNT, 2000);
         Pins pins = new Pins();
-        pins.check("alice", ACCOUNT, List.of(phone.text()));
+        pins.check("alice", ACCOUNT, List.of(phone.text()), () -> {});
         pins.trust("alice", tablet);
         pins.distrust("Alice", phone.id());
         for (List<String> keys : List.of(List.of(tablet.text()), List.of(phone.text(), tablet.text()))) {
-            Pins.Checked checked = pins.check("alice", ACCOUNT, keys);
+            Pins.Checked checked = pins.check("alice", ACCOUNT, keys, () -> {});
             equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + tablet.id() + "[]");
         }
         fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
@@ -408,6 +530,37 @@ final class EndToEndTests {
         fails(IllegalArgumentException.class, () -> pins.distrust("alice", phone.text()));
         pins.forget("ALICE");
         equal(pins.values(), "{}");
+    }
+
+    public static void aDeviceThatIsDistrustedDuringTheReportGetsNothing() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        DeviceKey tablet = device(ACCOUNT, 2000);
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        DeviceKey further = device("B".repeat(22), 3000); // Makes each call report a change.
+        Script.Step reported = keys("alice", phone, tablet, further);
+        for (boolean isOtherThread : List.of(false, true)) {
+            Pins pins = new Pins();
+            pins.trust("alice", phone);
+            pins.trust("alice", tablet);
+            List<DeviceKey> lost = new ArrayList<>(List.of(tablet, phone));
+            Encryption encryption = new Encryption(SENDER, pins, changes -> {
+                Runnable distrust = () -> pins.distrust("Alice", lost.remove(0).id());
+                if (!isOtherThread) {
+                    distrust.run();
+                    return;
+                }
+                Thread other = new Thread(distrust);
+                other.start();
+                while (other.isAlive()) Thread.onSpinWait();
+            });
+            try (Script script = new Script(reported, Script.Seen::sent, reported)) {
+                encryption.send(script.client(), notification);
+                String[] parts = text(Json.read(script.requests.get(1).body.getBytes()), "Payload").split("\\.");
+                equal(parts[7].substring(0, 22) + parts[7].length(), phone.id() + 152);
+                fails(NoTrustedDevice.class, () -> encryption.send(script.client(), notification));
+                equal(script.requests.size(), 3);
+            }
+        }
     }
 
     public static void aLostDeviceThatWasNotSeenGetsNothing() throws Exception {
@@ -418,10 +571,10 @@ final class EndToEndTests {
         pins.trust("alice", new DeviceKey(keys.get(0)));
         pins.distrust("Alice", text(tablet, "id"));
         pins = new Pins(pins.values(), true);
-        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys);
+        Pins.Checked checked = pins.check("alice", text(phone, "account"), keys, () -> {});
         equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + text(phone, "id") + "[]");
         pins.trust("alice", new DeviceKey(keys.get(1)));
-        equal(pins.check("alice", text(phone, "account"), keys).recipients.size(), 2);
+        equal(pins.check("alice", text(phone, "account"), keys, () -> {}).recipients.size(), 2);
     }
 
     /** Lies about keys that no history has. */
@@ -433,17 +586,17 @@ final class EndToEndTests {
         String mallory = text(VECTORS.get("devices").get("mallory"), "key");
         Map<String, Function<Pins, Pins.Checked>> lies = Map.of(
                 "[INVALID, MISSING]", // Half a character.
-                pins -> pins.check("alice", account, List.of(key.replace(account, "\ud800" + "A".repeat(21)))),
+                pins -> pins.check("alice", account, List.of(key.replace(account, "\ud800" + "A".repeat(21))), () -> {}),
                 "[MISSING, UNAPPROVED]", // The user a second time.
-                pins -> pins.check("ALICE", account, List.of(mallory)),
+                pins -> pins.check("ALICE", account, List.of(mallory), () -> {}),
                 "[UNAPPROVED]", // An approval of a lost device.
                 pins -> {
                     pins.distrust("alice", text(phone, "id"));
-                    return pins.check("alice", account, List.of(key, tablet));
+                    return pins.check("alice", account, List.of(key, tablet), () -> {});
                 });
         for (Map.Entry<String, Function<Pins, Pins.Checked>> lie : lies.entrySet()) {
             Pins pins = new Pins();
-            pins.check("alice", account, List.of(key));
+            pins.check("alice", account, List.of(key), () -> {});
             Pins.Checked checked = lie.getValue().apply(pins);
             TreeSet<String> kinds = new TreeSet<>();
             for (KeyChange change : checked.changes) kinds.add(change.kind.name());
