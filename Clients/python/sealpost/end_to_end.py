@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError, Unreachable
-from .values import Notification, encoded, end_of, idempotency_key, is_user, members_of, must_be, positive, text_list
+from .values import Notification, encoded, end_of, idempotency_key, members_of, must_be, name_in, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -250,6 +250,10 @@ class Pins:
                 changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
         return [DeviceRecipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
+    def _is_distrusted(self, recipient: DeviceRecipient) -> bool:
+        known = self.values.get(recipient.user.lower(), {"keys": {}})["keys"]
+        return known.get(recipient.key.id, {}).get("state") == "distrusted"
+
     def _undo(self, changes: Iterable[KeyChange]) -> None:
         """Removes the changes of checks, so that the next check finds them again.
 
@@ -356,8 +360,9 @@ class Encryption:
             for expression, users in lists:
                 # The server lists no users without devices, so only those that are named can be
                 # reported.
-                if not users and is_user(expression):
-                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
+                name = name_in(expression)
+                if not users and name is not None:
+                    changes.append(KeyChange(name, "skipped"))
                 for user in users:
                     found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                     recipients += found
@@ -369,6 +374,8 @@ class Encryption:
             raise
         finally:
             self._lock.release()
+        # `distrust` may have been called meanwhile, for example by `changed`.
+        recipients = [recipient for recipient in recipients if not self.pins._is_distrusted(recipient)]
         if not recipients:
             raise NoTrustedDevice(changes)
         _left(end)  # `changed` may have taken all the time.

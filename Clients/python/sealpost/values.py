@@ -27,9 +27,14 @@ def user(name: str) -> str:
     return f"username:{name}"
 
 
-def is_user(expression: str) -> bool:
-    """Whether a tag expression names one user."""
-    return expression.startswith("username:") and NAME.issuperset(expression[len("username:"):])
+def name_in(expression: str) -> Optional[str]:
+    """The name in the tag expression of one user; None for other expressions.
+
+    The server ignores the case of `username:`, and blanks and parentheses around it. It refuses unpaired
+    parentheses.
+    """
+    prefix, _, name = expression.strip(" ()").partition(":")
+    return name if prefix.lower() == "username" and 1 <= len(name) <= 100 and NAME.issuperset(name) else None
 
 
 class _Caller(Tuple[str, ...]):
@@ -90,6 +95,10 @@ class Sent:
     recipients: Optional[int]
     pushes: Optional[int]
     more: bool
+
+    def __post_init__(self) -> None:
+        if type(self.id) is not int:
+            raise ValueError("Id is not a whole number")
 
 
 @dataclasses.dataclass(frozen=True)

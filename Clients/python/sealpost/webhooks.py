@@ -84,7 +84,8 @@ class Webhook:
 
         Raises `InvalidMessage` if it is not from Sealpost.
         """
-        fields = {name.lower(): value for name, value in headers.items()}
+        # Frameworks decode bytes that are not UTF-8 as halves of surrogate pairs, which have no bytes.
+        fields = {name.lower(): value for name, value in headers.items() if isinstance(value, str) and value.isascii()}
         id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
         content = f"{id}.{timestamp}.".encode() + body
         expected = [b"v1," + base64.b64encode(hmac.digest(key, content, "sha256")) for key in self._keys]

@@ -118,13 +118,20 @@ class CallTests(unittest.TestCase):
         self.assertEqual(self.script.requests, [])
 
     def test_keys_are_those_of_the_named_user_only(self):
-        keys = lambda name: lambda request: answer(request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]}]})
-        client = self.client(keys("Alice"), keys("mallory"), keys("mallory"))
+        keys = lambda *names: lambda request: answer(
+            request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]} for name in names]},
+        )
+        # The server reads each of these as the user alice.
+        spellings = (user("alice"), "USERNAME:Alice", " username:alice ", "(( username:alice ))")
+        client = self.client(keys("Alice"), *[keys("mallory")] * len(spellings), keys("mallory"), keys("bob", "Bob"))
         self.assertEqual([found.keys for found in client.device_keys(user("alice"), app="clinic")], [[None]])
         self.assertIn(b"GET /api/keys?to=username%3Aalice&app=clinic ", self.script.requests[0])
-        with self.assertRaises(Interference):
-            client.device_keys(user("alice"))
+        for spelling in spellings:
+            with self.subTest(spelling), self.assertRaises(Interference):
+                client.device_keys(spelling)
         self.assertEqual(client.device_keys("news")[0].name, "mallory")  # The server decides who has a tag.
+        with self.assertRaises(Interference):  # A user who is listed twice.
+            client.device_keys("news")
 
     def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
         hang_up = lambda request: [None]
@@ -154,6 +161,7 @@ class CallTests(unittest.TestCase):
             (lambda request: answer(request, 200, "Welcome to the hotel", echo=False), Interference),
             (lambda request: answer(request, 302, None, "Location: /login"), Interference),
             (lambda request: answer(request, 201, {"Id": 7}), Interference),
+            *((lambda request, id=id: answer(request, 201, {**SENT, "Id": id}), Interference) for id in (None, "7", 7.5, True)),
             (lambda request: answer(request, 404, {"status": 404}), Interference),
         ):
             with self.subTest(error=error), self.assertRaises(error):

@@ -103,6 +103,7 @@ class WebhookTests(unittest.TestCase):
             ({}, PUSH), ({**good, "Webhook-Signature": "v1,é v1, ,"}, PUSH), ({**good, "Webhook-Id": "other"}, PUSH),
             ({**good, "Webhook-Timestamp": "9" * 5000}, PUSH), (signed(OLD, at="9" * 5000), PUSH), (signed(OLD, at="١٢"), PUSH),
             (signed(OLD, deep), deep), (signed(OLD, b"\xff"), b"\xff"), (signed(OLD, b""), b""), (signed(OLD, EVENTS), EVENTS),
+            *(({**good, name: value}, PUSH) for name in good for value in ("\udcff", None)),
         ):
             with self.subTest(headers=headers, body=body[:20]), self.assertRaises(InvalidMessage):
                 Webhook(OLD).verify(headers, body, NOW)
