@@ -294,6 +294,16 @@ public final class PushClient {
         return payloads.open(items, keys, senders);
     }
 
+    /**
+     * The identifier of the client's account, as {@link Session#account()}. Null before the first
+     * sign-in, or before the first answer that has an identifier. Throws for a client that has
+     * signed out.
+     */
+    public @Nullable String accountId() throws PushClientException {
+        account.read();
+        return api.own().id();
+    }
+
     /** The tasks that do not wait for the network. */
     public Outbox outbox() {
         return outbox;

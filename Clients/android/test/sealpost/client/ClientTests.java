@@ -1237,6 +1237,20 @@ public final class ClientTests {
 
     private static final String BOB = "BBBBBBBBBBBBBBBBBBBBBA";
 
+    public static void aClientNamesTheAccountThatIsSignedIn() throws Exception {
+        with((server, folder) -> {
+            PushClient alice = server.signedIn(folder.store());
+            Check.equal(alice.accountId(), null, "before the first sign-in");
+            Session session = alice.signIn("alice", "secret");
+            Check.equal(alice.accountId(), session.account(), "after it");
+            Check.equal(server.signedIn(folder.store()).accountId(), session.account(), "at the next start");
+            server.isUser("bob", BOB);
+            server.signedIn(folder.store()).signIn("bob", "secret");
+            Check.fails(alice::accountId, PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.signedIn(folder.store()).accountId(), BOB, "after another user's sign-in");
+        });
+    }
+
     public static void aSignInOfAnotherAccountEndsTheFormerSession() throws Exception {
         for (String way : new String[] {"password", "code", "same client", "password, offline"}) {
             with((server, folder) -> {

@@ -34,15 +34,15 @@ final class EndToEnd {
 
     private EndToEnd() {}
 
-    /** Makes the keys of this device for a new session. */
-    static void begin(Store store, Session session) throws PushClientException {
+    /** Makes the keys of this device for the account of a new session. */
+    static void begin(Store store, @Nullable String account) throws PushClientException {
         DeviceKeys known = keys(store);
-        boolean isKnown = known != null && known.key().account().equals(session.account());
-        if (SENDERS.isEmpty() || session.account() == null || isKnown) return;
+        boolean isKnown = known != null && known.key().account().equals(account);
+        if (SENDERS.isEmpty() || account == null || isKnown) return;
         try {
             KeyPair signing = pair(SIGNING);
             KeyPair agreement = pair(AGREEMENT);
-            String text = DeviceKeys.text(session.account(), signing, agreement);
+            String text = DeviceKeys.text(account, signing, agreement);
             store.putSecret(KEYS, text + " " + text(signing.getPrivate()) + " " + text(agreement.getPrivate()));
         } catch (GeneralSecurityException impossible) {
             throw new IllegalStateException("Android has P-256 since its first version", impossible);
@@ -73,8 +73,19 @@ final class EndToEnd {
         }
     }
 
-    /** Lets clients with these options give the keys to the server, and ask for payloads. */
-    static Options options(Options options, Store store) throws PushClientException {
+    /**
+     * Lets clients with these options give the keys to the server, and ask for payloads. First
+     * completes a sign-in or sign-out after which the app had no time to make or remove the keys.
+     *
+     * @param account the account that is signed in, {@link PushClient#accountId}
+     */
+    static Options options(Options options, Store store, @Nullable String account) throws PushClientException {
+        String stored = store.secret(KEYS);
+        // Keys of this account stay, even if the Keystore cannot read them now.
+        if (account == null || stored == null || !stored.contains("." + account + ".")) {
+            if (stored != null) end(store);
+            begin(store, account);
+        }
         DeviceKeys keys = keys(store);
         return keys == null ? options : options.deviceKey(keys.key());
     }
