@@ -250,6 +250,10 @@ class Pins:
                 changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
         return [DeviceRecipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 
+    def _is_distrusted(self, recipient: DeviceRecipient) -> bool:
+        known = self.values.get(recipient.user.lower(), {"keys": {}})["keys"]
+        return known.get(recipient.key.id, {}).get("state") == "distrusted"
+
     def _undo(self, changes: Iterable[KeyChange]) -> None:
         """Removes the changes of checks, so that the next check finds them again.
 
@@ -369,6 +373,8 @@ class Encryption:
             raise
         finally:
             self._lock.release()
+        # `distrust` may have been called meanwhile, for example by `changed`.
+        recipients = [recipient for recipient in recipients if not self.pins._is_distrusted(recipient)]
         if not recipients:
             raise NoTrustedDevice(changes)
         _left(end)  # `changed` may have taken all the time.

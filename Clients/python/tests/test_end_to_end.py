@@ -372,6 +372,27 @@ class Sending(unittest.TestCase):
             e2e.Encryption(e2e.SenderKey.generate(), pins, changed=changed).prepare(client, "username:alice")
         self.assertEqual(pins.check("alice", "A" * 22, [phone.text]), ([], []))
 
+    def test_a_device_that_is_distrusted_during_the_report_gets_nothing(self):
+        phone, tablet, pins, sender = Device(), Device(at=2000), e2e.Pins(), e2e.SenderKey.generate()
+        client = Client(alice=[UserKeys("Alice", "A" * 22, phone.text, e2e.approve(tablet.text, phone.key, phone.signing))])
+
+        def changed(changes):
+            # `distrust` is called by another thread, and has returned before the report ends.
+            other = threading.Thread(target=pins.distrust, args=("alice", lost.key.id))
+            other.start()
+            other.join()
+
+        encryption, lost = e2e.Encryption(sender, pins, changed=changed), tablet
+        encryption.send(client, Notification("x", to="username:alice"))
+        self.assertEqual(phone.open(client.sent[0].payload, sender)[0], '"x"')
+        with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
+            tablet.open(client.sent[0].payload, sender)
+        lost = phone
+        client.users["alice"][0].keys += (Device(at=3000).text,)  # A change, so that there is a report.
+        with self.assertRaises(e2e.NoTrustedDevice):
+            encryption.send(client, Notification("x", to="username:alice"))
+        self.assertEqual(len(client.sent), 1)
+
     def test_nothing_is_sent_without_a_trusted_device(self):
         client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
         encryption = encryption_of(e2e.SenderKey.generate(), e2e.Pins(trusts_first_contact=False))
