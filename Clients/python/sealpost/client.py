@@ -17,7 +17,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, end_of, idempotency_key, is_user, must_be, positive, read,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, end_of, idempotency_key, must_be, named_user, positive, read,
     read_all, text_list, user, visible,
 )
 
@@ -211,7 +211,8 @@ class Client:
         must_be(str, expression=expression)
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
-        if is_user(expression) and any(f"username:{item.name}".lower() != expression.lower() for item in found):
+        name = named_user(expression)
+        if name is not None and any(item.name.lower() != name.lower() for item in found):
             raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
         return found
 

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError, Unreachable
-from .values import Notification, encoded, end_of, idempotency_key, is_user, members_of, must_be, positive, text_list
+from .values import Notification, encoded, end_of, idempotency_key, members_of, must_be, named_user, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -375,8 +375,8 @@ class Encryption:
             for expression, users in lists:
                 # The server lists no users without devices, so only those that are named can be
                 # reported.
-                if not users and is_user(expression):
-                    changes.append(KeyChange(expression[len("username:"):], "skipped"))
+                if not users and (name := named_user(expression)) is not None:
+                    changes.append(KeyChange(name, "skipped"))
                 for user in users:
                     keys = [key for key in user.keys if key is not None]
                     found = self.pins._check(user.name, user.account, keys, changes, end)

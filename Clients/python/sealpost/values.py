@@ -27,9 +27,10 @@ def user(name: str) -> str:
     return f"username:{name}"
 
 
-def is_user(expression: str) -> bool:
-    """Whether a tag expression names one user."""
-    return expression.startswith("username:") and NAME.issuperset(expression[len("username:"):])
+def named_user(expression: str) -> Optional[str]:
+    """The name in a tag expression of one user, as the server reads it; None for any other expression."""
+    found = re.fullmatch(r"[ (]*username:([-A-Z0-9_@#+.]{1,100})[ )]*", expression, re.ASCII | re.IGNORECASE)
+    return found and found[1]
 
 
 class _Caller(Tuple[str, ...]):

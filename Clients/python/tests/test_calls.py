@@ -119,12 +119,16 @@ class CallTests(unittest.TestCase):
 
     def test_keys_are_those_of_the_named_user_only(self):
         keys = lambda name: lambda request: answer(request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]}]})
-        client = self.client(keys("Alice"), keys("mallory"), keys("mallory"))
+        spellings = ["username:alice", "USERNAME:Alice", " username:alice ", "( (Username:ALICE ))"]
+        others = ["news", "!username:alice", "username:alice || news", "(username:alice) || (news)", "username:alice:b", "u\u017fername:alice"]
+        client = self.client(keys("Alice"), *[keys("mallory")] * (len(spellings) + len(others)))
         self.assertEqual([found.keys for found in client.device_keys(user("alice"), app="clinic")], [[None]])
         self.assertIn(b"GET /api/keys?to=username%3Aalice&app=clinic ", self.script.requests[0])
-        with self.assertRaises(Interference):
-            client.device_keys(user("alice"))
-        self.assertEqual(client.device_keys("news")[0].name, "mallory")  # The server decides who has a tag.
+        for expression in spellings:
+            with self.subTest(expression), self.assertRaises(Interference):
+                client.device_keys(expression)
+        for expression in others:
+            self.assertEqual(client.device_keys(expression)[0].name, "mallory")  # The server decides who has a tag.
 
     def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
         hang_up = lambda request: [None]

@@ -447,6 +447,8 @@ class Sending(unittest.TestCase):
         self.assertEqual(seen, [("alice", "first", 0)] + [(*one, sent) for sent in (0, 1) for one in skipped])
         with self.assertRaisesRegex(e2e.NoTrustedDevice, "device: bob: skipped$"):
             encryption.send(client, Notification("x", to="username:bob"))
+        with self.assertRaisesRegex(e2e.NoTrustedDevice, "device: Bob: skipped$"):
+            encryption.send(Client(**{"Bob )": []}), Notification("x", to="( USERNAME:Bob )"))
 
     def test_a_compared_device_is_trusted(self):
         device = Device()
