@@ -206,8 +206,14 @@ class UserKeys:
     keys: List[Optional[str]]
 
 
+_TYPES: Dict[str, type] = {"int": int, "str": str, "bool": bool}
+
+
 def read(kind: Type[T], value: Any) -> T:
-    """Makes a value from a JSON object. Ignores unknown members; raises `ValueError` if a member is missing."""
+    """Makes a value from a JSON object.
+
+    Ignores unknown members; raises `ValueError` or `TypeError` if a member is missing or of another type.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"{kind.__name__} is not an object")
     members = {}
@@ -215,8 +221,14 @@ def read(kind: Type[T], value: Any) -> T:
         name = _member(field.name)
         if name not in value:
             raise ValueError(f"{kind.__name__} lacks {name}")
-        is_time = field.name == "at" or field.name.endswith("_at") or field.name.startswith("last_")
-        members[field.name] = _time(value[name]) if is_time else value[name]
+        type_name = str(field.type).removeprefix("Optional[").removesuffix("]")
+        member = value[name]
+        if member is not None or not str(field.type).startswith("Optional["):
+            if type_name == "datetime":
+                member = _time(member)
+            elif type_name in _TYPES:
+                must_be(_TYPES[type_name], **{name: member})
+        members[field.name] = member
     return kind(**members)
 
 
@@ -292,9 +304,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a value of JSON")
 
 
-def _time(value: Any) -> Optional[datetime]:
-    if value is None:
-        return None
+def _time(value: Any) -> datetime:
     if not isinstance(value, str):
         raise ValueError("a time is not a text")
     # Before Python 3.11 `fromisoformat` does not accept a Z.

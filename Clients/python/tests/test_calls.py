@@ -158,6 +158,10 @@ class CallTests(unittest.TestCase):
             (lambda request: answer(request, 200, "Welcome to the hotel", echo=False), Interference),
             (lambda request: answer(request, 302, None, "Location: /login"), Interference),
             (lambda request: answer(request, 201, {"Id": 7}), Interference),
+            *[(lambda request, other=other: answer(request, 201, {**SENT, **other}), Interference) for other in (
+                {"Id": None}, {"Id": "7"}, {"Id": 7.5}, {"Id": True}, {"More": None}, {"More": 0}, {"Recipients": "1"}, {"CreatedAt": None},
+                {"CreatedAt": 5}, {"CreatedAt": "x"},
+            )],
             (lambda request: answer(request, 404, {"status": 404}), Interference),
         ):
             with self.subTest(error=error), self.assertRaises(error):
