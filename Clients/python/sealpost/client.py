@@ -214,6 +214,8 @@ class Client:
         name = named_user(expression)
         if name is not None and any(item.name.lower() != name.lower() for item in found):
             raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
+        if len({item.name.lower() for item in found}) < len(found):
+            raise Interference("unexpectedBody", 200)  # The server lists all keys of a user together.
         return found
 
     # Other calls

@@ -130,6 +130,14 @@ class CallTests(unittest.TestCase):
         for expression in others:
             self.assertEqual(client.device_keys(expression)[0].name, "mallory")  # The server decides who has a tag.
 
+    def test_a_list_that_names_a_user_twice_is_refused(self):
+        users = [{"Name": name, "Account": "a", "Devices": []} for name in ("alice", "bob", "ALICE")]
+        client = self.client(*[lambda request, found=found: answer(request, 200, {"Users": found}) for found in (users[:2], users, users[::2])])
+        self.assertEqual(len(client.device_keys("news")), 2)
+        for expression in ("news", "username:alice"):
+            with self.subTest(expression), self.assertRaisesRegex(Interference, "unexpectedBody"):
+                client.device_keys(expression)
+
     def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
         hang_up = lambda request: [None]
         half = lambda request: [sent(request)[:-5], None]
