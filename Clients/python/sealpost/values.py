@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import numbers
 import re
+import sys
 import time
 import uuid
 from datetime import datetime, timedelta
@@ -275,7 +275,7 @@ def idempotency_key(key: Optional[str]) -> str:
 def finite(name: str, value: Any) -> Any:
     """The value of an option. Refuses NaN, which would switch a limit off."""
     must_be(numbers.Real, **{name: value})
-    if not 0 <= value < math.inf:
+    if not 0 <= value <= sys.float_info.max:
         raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
     return value
 

@@ -187,6 +187,11 @@ class CallTests(unittest.TestCase):
         with self.assertRaisesRegex(Unreachable, "timed out"):
             self.client(drip, deadline=0.2).counts(7)
 
+    def test_a_time_limit_may_be_longer_than_the_system_can_wait(self):
+        for limit in (1e8, 1e10, 1e300, 10**300):
+            with self.subTest(limit):
+                self.assertEqual(self.client(sent, timeout=limit, deadline=limit).send(Notification("x")).id, 7)
+
     def test_an_endless_answer_is_not_kept_in_memory(self):
         endless = lambda request: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + bytes(1 << 20) + b"\r\n"
         with mock.patch("sealpost.transport.MAXIMUM_BODY", 1 << 16), self.assertRaisesRegex(Interference, "oversized"):
@@ -320,7 +325,7 @@ class NotificationTests(unittest.TestCase):
 
     def test_options_that_are_no_numbers_are_refused(self):
         client = Client("http://127.0.0.1:1", "t")
-        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (-1, ValueError), ("10", TypeError), (True, TypeError), (timedelta(seconds=1), TypeError)):
+        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (10**400, ValueError), (-1, ValueError), ("10", TypeError), (True, TypeError), (timedelta(seconds=1), TypeError)):
             for name, call in (
                 ("timeout", lambda: Client("http://127.0.0.1:1", "t", timeout=value)), ("deadline", lambda: Client("http://127.0.0.1:1", "t", deadline=value)),
                 ("deadline", lambda: client.send(Notification("x"), deadline=value)), ("deadline", lambda: client.send_many([], deadline=value)),
