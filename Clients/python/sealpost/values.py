@@ -268,8 +268,10 @@ def visible(name: str, value: Any) -> str:
 
 
 def idempotency_key(key: Optional[str]) -> str:
-    """The key, or a new random key."""
-    return str(uuid.uuid4()) if key is None else visible("key", key)
+    """The key, or a new random key. The length leaves room for the number of a batch."""
+    if key is not None and len(visible("key", key)) > 200:
+        raise ValueError(f"key must have at most 200 characters, not {len(key)}")
+    return str(uuid.uuid4()) if key is None else key
 
 
 def finite(name: str, value: Any) -> Any:

@@ -290,7 +290,7 @@ class CallTests(unittest.TestCase):
         self.assertEqual(len(client.send_many(Notification("x") for _ in range(501))), 501)
         self.assertEqual(len(client.send_many([Notification("x" * 1_500_000)] * 3)), 3)
         self.assertEqual(len(self.script.requests), 4)
-        self.assertEqual(client.send_many([]), [])
+        self.assertEqual(client.send_many([], key="k" * 200), [])
 
 
 class NotificationTests(unittest.TestCase):
@@ -322,6 +322,9 @@ class NotificationTests(unittest.TestCase):
         for key in ("", "a b", "é", "a\r\nb", 0):
             with self.subTest(key=key), self.assertRaisesRegex(ValueError, "visible ASCII"):
                 Client("http://127.0.0.1:1", "t").send(Notification("x"), key=key)
+        for call in (lambda client: client.send(Notification("x"), key="k" * 201), lambda client: client.send_many([], key="k" * 201)):
+            with self.assertRaisesRegex(ValueError, "^key must have at most 200 characters, not 201$"):
+                call(Client("http://127.0.0.1:1", "t"))
 
     def test_options_that_are_no_numbers_are_refused(self):
         client = Client("http://127.0.0.1:1", "t")
