@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError, Unreachable
-from .values import Notification, encoded, end_of, idempotency_key, members_of, must_be, named_user, positive, text_list
+from .values import Notification, encoded, end_of, fits, idempotency_key, members_of, must_be, named_user, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -410,7 +410,7 @@ class Encryption:
 
     def _plain(self, payload: Any) -> bytes:
         """The JSON of a payload. Raises `ValueError` or `TypeError` for a payload that no device could get."""
-        if not _fits(payload, MAXIMUM_LEVELS):
+        if not fits(payload, MAXIMUM_LEVELS):
             raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
         plain = encoded(payload)
         if plain == b"null":
@@ -586,12 +586,6 @@ def _left(end: float) -> float:
 
 
 # Texts.
-
-def _fits(value: Any, levels: int) -> bool:
-    """Whether a value has at most so many levels of nesting."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
-    return inner is None or (levels > 0 and all(_fits(element, levels - 1) for element in inner))
-
 
 def _info(account: str, app: str) -> bytes:
     return f"{_PAYLOAD}\n{account}\n{app}".encode()

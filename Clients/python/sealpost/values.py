@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.")
+# The maximum number of levels of nesting of a body: the server's limit for JSON.
+MAXIMUM_BODY_LEVELS = 64
 T = TypeVar("T")
 
 
@@ -239,8 +241,16 @@ def read_all(kind: Type[T], values: Any) -> List[T]:
     return [read(kind, value) for value in values]
 
 
+def fits(value: Any, levels: int) -> bool:
+    """Whether a value has at most so many levels of nesting."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return inner is None or (levels > 0 and all(fits(element, levels - 1) for element in inner))
+
+
 def encoded(value: Any) -> bytes:
-    """The JSON of a request's body."""
+    """The JSON of a request's body. Raises `ValueError` for more levels of nesting than the server reads."""
+    if not fits(value, MAXIMUM_BODY_LEVELS):
+        raise ValueError(f"a value has more than {MAXIMUM_BODY_LEVELS} levels of nesting")
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
 
 

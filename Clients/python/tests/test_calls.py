@@ -319,6 +319,15 @@ class NotificationTests(unittest.TestCase):
                 notification.body()
         with self.assertRaises(TypeError):
             Notification(object()).body()
+        deep = "x"
+        for level in range(20_000):
+            if level == 63:  # The object of the notification is one level, too.
+                Notification(deep).body()
+            deep = [deep] if level % 2 else {"a": deep}
+            if level in (63, 19_999):
+                for call in (Notification(deep).body, lambda: Client("http://127.0.0.1:1", "t").call("POST", "/api/x", {"a": deep})):
+                    with self.assertRaisesRegex(ValueError, "more than 64 levels of nesting"):
+                        call()
         for key in ("", "a b", "é", "a\r\nb", 0):
             with self.subTest(key=key), self.assertRaisesRegex(ValueError, "visible ASCII"):
                 Client("http://127.0.0.1:1", "t").send(Notification("x"), key=key)
