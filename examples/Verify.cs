@@ -19,7 +19,10 @@ static class Verify {
     // so store the ids.
     public static bool IsGenuine(string secrets, string id, string timestamp, string signatures, byte[] body, DateTimeOffset now) {
         var isSigned = false;
-        foreach (var line in secrets.TrimStart('\uFEFF').Split('\r', '\n').Select(line => line.Trim(' ', '\t')).Where(line => line != "")) {
+        if (secrets.StartsWith("\uFEFF", StringComparison.Ordinal)) secrets = secrets.Substring(1);
+        var lines = secrets.Split('\r', '\n').Select(line => line.Trim(' ', '\t')).Where(line => line != "").ToArray();
+        if (lines.Length == 0) throw new FormatException("there is no secret");
+        foreach (var line in lines) {
             using (var code = new HMACSHA256(Key(line))) {
                 var digest = code.ComputeHash(Encoding.UTF8.GetBytes($"{id}.{timestamp}.").Concat(body).ToArray());
                 var expected = "v1," + Convert.ToBase64String(digest);
@@ -52,7 +55,7 @@ static class Verify {
     static int Main(string[] arguments) {
         var body = new MemoryStream();
         Console.OpenStandardInput().CopyTo(body);
-        var secrets = File.ReadAllText(arguments[0]);
+        var secrets = Encoding.UTF8.GetString(File.ReadAllBytes(arguments[0])); // `ReadAllText` would remove a byte order mark, too.
         return IsGenuine(secrets, arguments[1], arguments[2], arguments[3], body.ToArray(), DateTimeOffset.UtcNow) ? 0 : 1;
     }
 }

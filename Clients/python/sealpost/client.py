@@ -17,7 +17,7 @@ from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
 from .values import (
-    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, end_of, idempotency_key, must_be, name_in, positive, read,
+    Delivery, DeliveryCounts, Device, Event, EventPage, Lane, Notification, Recipient, Sent, Status, UserKeys, encoded, end_of, idempotency_key, must_be, named_user, positive, read,
     read_all, text_list, user, visible,
 )
 
@@ -211,10 +211,11 @@ class Client:
         must_be(str, expression=expression)
         query = {"to": expression, **({} if app is None else {"app": app})}
         found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
-        name, names = name_in(expression), [item.name.lower() for item in found]
-        # The list for one user must not have keys of other users, and each list has a user once.
-        if len(set(names)) < len(names) or name is not None and names not in ([], [name.lower()]):
-            raise Interference("unexpectedBody", 200)
+        name = named_user(expression)
+        if name is not None and any(item.name.lower() != name.lower() for item in found):
+            raise Interference("unexpectedBody", 200)  # The list for one user must not have keys of other users.
+        if len({item.name.lower() for item in found}) < len(found):
+            raise Interference("unexpectedBody", 200)  # The server lists all keys of a user together.
         return found
 
     # Other calls

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import hmac
 import json
+import math
 import numbers
 import re
 import secrets
@@ -26,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import SealpostError, Unreachable
-from .values import Notification, encoded, end_of, idempotency_key, members_of, must_be, name_in, positive, text_list
+from .values import Notification, encoded, end_of, fits, idempotency_key, members_of, must_be, named_user, positive, text_list
 
 MAXIMUM_DEVICES = 1000
 # The maximum number of levels of nesting of a payload. It is the server's limit, so that all
@@ -203,9 +204,20 @@ class Pins:
         A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
         contact the oldest key that nobody has approved is trusted, too.
         """
+        changes: List[KeyChange] = []
+        return self._check(user, account, texts, changes, math.inf), changes
+
+    def _check(
+        self, user: str, account: str, texts: Iterable[str], changes: List[KeyChange], end: float,
+    ) -> List[DeviceRecipient]:
+        """Checks as `check` does, and adds the changes to the list.
+
+        If this raises `Unreachable` at `end`, the list has the changes until then.
+        """
         must_be(str, user=user, account=account)
-        keys, changes = [], []
+        keys = []
         for text in text_list("texts", texts):
+            _left(end)
             try:
                 key = _read_key(text)
                 if key.account != account:
@@ -223,19 +235,20 @@ class Pins:
                 pin["keys"][first.id] = {"signing": _text(first.signing), "state": "trusted"}
                 changes.append(KeyChange(user, "first", first.id, first.fingerprint))
         elif pin["account"] != account:
-            return [], changes + [KeyChange(user, "account")]
+            changes.append(KeyChange(user, "account"))
+            return []
         known = pin["keys"]
         new = [key for key in keys if key.id not in known]
         # Most lists have no new key.
         approving = known.items() if new else []
         trusted = {id: _bytes(value["signing"], _POINT) for id, value in approving if value["state"] == "trusted"}
         # A device that was approved in this loop may have approved further devices.
-        while added := [key for key in new if any(key.is_approved(by, signing) for by, signing in trusted.items())]:
-            new = [key for key in new if key not in added]
+        while added := [key for key in new if _left(end) and any(key.is_approved(by, signing) for by, signing in trusted.items())]:
             for key in added:
                 trusted[key.id] = key.signing
                 known[key.id] = {"signing": _text(key.signing), "state": "trusted"}
                 changes.append(KeyChange(user, "added", key.id, key.fingerprint))
+            new = [key for key in new if key.id not in known]
         changes += [KeyChange(user, "unapproved", key.id, key.fingerprint) for key in new]
         listed = {key.id for key in keys}
         for id, value in known.items():
@@ -248,7 +261,7 @@ class Pins:
             if key.id in known and known[key.id]["state"] == "missing":
                 known[key.id]["state"] = "trusted"
                 changes.append(KeyChange(user, "returned", key.id, key.fingerprint))
-        return [DeviceRecipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
+        return [DeviceRecipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"]
 
     def _is_distrusted(self, recipient: DeviceRecipient) -> bool:
         known = self.values.get(recipient.user.lower(), {"keys": {}})["keys"]
@@ -326,7 +339,9 @@ class Encryption:
 
         If you call it in a thread, at the start and then every half an hour, no payload waits for them.
         """
-        for recipient in self._recipients(client, to, app, end_of(client, deadline)):
+        end = end_of(client, deadline)
+        for recipient in self._recipients(client, to, app, end):
+            _left(end)
             self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
 
     def encrypted(self, client: Any, notification: Any, *, deadline: Optional[float] = None) -> Any:
@@ -342,7 +357,7 @@ class Encryption:
         # caller's only app, which may be another.
         app = "default" if members["app"] is None else members["app"]
         plain = self._plain(members["payload"])
-        text = self._encrypt(plain, self._recipients(client, to, app, end), app)
+        text = self._encrypt(plain, self._recipients(client, to, app, end), app, end=end)
         return Notification(**{**members, "payload": text, "app": app, "to": to})
 
     def _recipients(self, client: Any, to: Any, app: str, end: float) -> List[DeviceRecipient]:
@@ -360,13 +375,14 @@ class Encryption:
             for expression, users in lists:
                 # The server lists no users without devices, so only those that are named can be
                 # reported.
-                name = name_in(expression)
-                if not users and name is not None:
+                if not users and (name := named_user(expression)) is not None:
                     changes.append(KeyChange(name, "skipped"))
                 for user in users:
-                    found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                    keys = [key for key in user.keys if key is not None]
+                    found = self.pins._check(user.name, user.account, keys, changes, end)
                     recipients += found
-                    changes += own if found else [*own, KeyChange(user.name, "skipped")]
+                    if not found:
+                        changes.append(KeyChange(user.name, "skipped"))
             if changes:
                 self._changed(list(changes))
         except BaseException:
@@ -394,7 +410,7 @@ class Encryption:
 
     def _plain(self, payload: Any) -> bytes:
         """The JSON of a payload. Raises `ValueError` or `TypeError` for a payload that no device could get."""
-        if not _fits(payload, MAXIMUM_LEVELS):
+        if not fits(payload, MAXIMUM_LEVELS):
             raise ValueError(f"the payload has more than {MAXIMUM_LEVELS} levels of nesting")
         plain = encoded(payload)
         if plain == b"null":
@@ -405,7 +421,7 @@ class Encryption:
 
     def _encrypt(
         self, plain: bytes, recipients: Sequence[DeviceRecipient], app: str, message: Optional[bytes] = None,
-        now: Optional[float] = None, content: Optional[bytes] = None,
+        now: Optional[float] = None, content: Optional[bytes] = None, end: float = math.inf,
     ) -> str:
         message, content = message or secrets.token_bytes(16), content or secrets.token_bytes(16)
         keys = {recipient.key.id: recipient.key for recipient in recipients}
@@ -418,6 +434,7 @@ class Encryption:
         digest = hashlib.sha256(front.encode()).digest()
         entries, early = [], EARLY_RENEWALS
         for id in sorted(keys):
+            _left(end)
             enc, exporter, is_new = self._context(keys[id], app, CONTEXT_LIFETIME / 2 if early > 0 else CONTEXT_LIFETIME)
             early -= is_new
             wrapped = AESGCM(_export(exporter, digest, 16)).encrypt(_NONCE, content, None)
@@ -561,7 +578,7 @@ def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) ->
 # Calls.
 
 def _left(end: float) -> float:
-    """The time limit of the next request of a call. Raises `Unreachable` after the call's deadline."""
+    """The time until a call's deadline, always above 0. Raises `Unreachable` after it."""
     left = end - time.monotonic()
     if left <= 0:
         raise Unreachable("the deadline has passed")
@@ -569,12 +586,6 @@ def _left(end: float) -> float:
 
 
 # Texts.
-
-def _fits(value: Any, levels: int) -> bool:
-    """Whether a value has at most so many levels of nesting."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
-    return inner is None or (levels > 0 and all(_fits(element, levels - 1) for element in inner))
-
 
 def _info(account: str, app: str) -> bytes:
     return f"{_PAYLOAD}\n{account}\n{app}".encode()

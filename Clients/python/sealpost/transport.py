@@ -23,6 +23,8 @@ IDLE_SECONDS = 30
 MAXIMUM_IDLE = 8
 # The maximum number of informational answers before an answer.
 MAXIMUM_INFORMATIONAL = 16
+# The maximum time limit of a socket, in seconds. The systems count milliseconds in 32 bits.
+LONGEST_TIMEOUT = 2_000_000.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _remaining(end: float) -> float:
     remaining = end - time.monotonic()
     if remaining <= 0:
         raise TimeoutError("timed out")
-    return remaining
+    return min(remaining, LONGEST_TIMEOUT)
 
 
 class _Response(http.client.HTTPResponse):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import numbers
 import re
+import sys
 import time
 import uuid
 from datetime import datetime, timedelta
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#+.")
+# The maximum number of levels of nesting of a body: the server's limit for JSON.
+MAXIMUM_BODY_LEVELS = 64
 T = TypeVar("T")
 
 
@@ -27,14 +29,10 @@ def user(name: str) -> str:
     return f"username:{name}"
 
 
-def name_in(expression: str) -> Optional[str]:
-    """The name in the tag expression of one user; None for other expressions.
-
-    The server ignores the case of `username:`, and blanks and parentheses around it. It refuses unpaired
-    parentheses.
-    """
-    prefix, _, name = expression.strip(" ()").partition(":")
-    return name if prefix.lower() == "username" and 1 <= len(name) <= 100 and NAME.issuperset(name) else None
+def named_user(expression: str) -> Optional[str]:
+    """The name in a tag expression of one user, as the server reads it; None for any other expression."""
+    found = re.fullmatch(r"[ (]*username:([-A-Z0-9_@#+.]{1,100})[ )]*", expression, re.ASCII | re.IGNORECASE)
+    return found and found[1]
 
 
 class _Caller(Tuple[str, ...]):
@@ -95,10 +93,6 @@ class Sent:
     recipients: Optional[int]
     pushes: Optional[int]
     more: bool
-
-    def __post_init__(self) -> None:
-        if type(self.id) is not int:
-            raise ValueError("Id is not a whole number")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,8 +208,14 @@ class UserKeys:
     keys: List[Optional[str]]
 
 
+_TYPES: Dict[str, type] = {"int": int, "str": str, "bool": bool}
+
+
 def read(kind: Type[T], value: Any) -> T:
-    """Makes a value from a JSON object. Ignores unknown members; raises `ValueError` if a member is missing."""
+    """Makes a value from a JSON object.
+
+    Ignores unknown members; raises `ValueError` or `TypeError` if a member is missing or of another type.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"{kind.__name__} is not an object")
     members = {}
@@ -223,8 +223,14 @@ def read(kind: Type[T], value: Any) -> T:
         name = _member(field.name)
         if name not in value:
             raise ValueError(f"{kind.__name__} lacks {name}")
-        is_time = field.name == "at" or field.name.endswith("_at") or field.name.startswith("last_")
-        members[field.name] = _time(value[name]) if is_time else value[name]
+        type_name = str(field.type).removeprefix("Optional[").removesuffix("]")
+        member = value[name]
+        if member is not None or not str(field.type).startswith("Optional["):
+            if type_name == "datetime":
+                member = _time(member)
+            elif type_name in _TYPES:
+                must_be(_TYPES[type_name], **{name: member})
+        members[field.name] = member
     return kind(**members)
 
 
@@ -235,8 +241,16 @@ def read_all(kind: Type[T], values: Any) -> List[T]:
     return [read(kind, value) for value in values]
 
 
+def fits(value: Any, levels: int) -> bool:
+    """Whether a value has at most so many levels of nesting."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return inner is None or (levels > 0 and all(fits(element, levels - 1) for element in inner))
+
+
 def encoded(value: Any) -> bytes:
-    """The JSON of a request's body."""
+    """The JSON of a request's body. Raises `ValueError` for more levels of nesting than the server reads."""
+    if not fits(value, MAXIMUM_BODY_LEVELS):
+        raise ValueError(f"a value has more than {MAXIMUM_BODY_LEVELS} levels of nesting")
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
 
 
@@ -264,14 +278,16 @@ def visible(name: str, value: Any) -> str:
 
 
 def idempotency_key(key: Optional[str]) -> str:
-    """The key, or a new random key."""
-    return str(uuid.uuid4()) if key is None else visible("key", key)
+    """The key, or a new random key. The length leaves room for the number of a batch."""
+    if key is not None and len(visible("key", key)) > 200:
+        raise ValueError(f"key must have at most 200 characters, not {len(key)}")
+    return str(uuid.uuid4()) if key is None else key
 
 
 def finite(name: str, value: Any) -> Any:
     """The value of an option. Refuses NaN, which would switch a limit off."""
     must_be(numbers.Real, **{name: value})
-    if not 0 <= value < math.inf:
+    if not 0 <= value <= sys.float_info.max:
         raise ValueError(f"{name} must be a finite number from 0 up, not {value}")
     return value
 
@@ -300,9 +316,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a value of JSON")
 
 
-def _time(value: Any) -> Optional[datetime]:
-    if value is None:
-        return None
+def _time(value: Any) -> datetime:
     if not isinstance(value, str):
         raise ValueError("a time is not a text")
     # Before Python 3.11 `fromisoformat` does not accept a Z.

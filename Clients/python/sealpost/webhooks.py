@@ -84,12 +84,15 @@ class Webhook:
 
         Raises `InvalidMessage` if it is not from Sealpost.
         """
-        # Frameworks decode bytes that are not UTF-8 as halves of surrogate pairs, which have no bytes.
-        fields = {name.lower(): value for name, value in headers.items() if isinstance(value, str) and value.isascii()}
-        id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
-        content = f"{id}.{timestamp}.".encode() + body
+        fields = {name.lower(): value for name, value in headers.items()}
+        id, timestamp, signature = (fields.get(f"webhook-{name}", "") for name in ("id", "timestamp", "signature"))
+        try:
+            head, given = f"{id}.{timestamp}.".encode(), signature.encode().split(b" ")
+        except (AttributeError, UnicodeEncodeError) as error:
+            # Frameworks pass bytes other than UTF-8 as half a character, or no field as None.
+            raise InvalidMessage("a field of the signature is not a text") from error
+        content = head + body
         expected = [b"v1," + base64.b64encode(hmac.digest(key, content, "sha256")) for key in self._keys]
-        given = fields.get("webhook-signature", "").encode().split(b" ")
         # `any` gets a list, not a generator, so that the time does not reveal which secret has
         # signed.
         if not any([hmac.compare_digest(one, other) for one in expected for other in given]):

@@ -118,20 +118,25 @@ class CallTests(unittest.TestCase):
         self.assertEqual(self.script.requests, [])
 
     def test_keys_are_those_of_the_named_user_only(self):
-        keys = lambda *names: lambda request: answer(
-            request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]} for name in names]},
-        )
-        # The server reads each of these as the user alice.
-        spellings = (user("alice"), "USERNAME:Alice", " username:alice ", "(( username:alice ))")
-        client = self.client(keys("Alice"), *[keys("mallory")] * len(spellings), keys("mallory"), keys("bob", "Bob"))
+        keys = lambda name: lambda request: answer(request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]}]})
+        spellings = ["username:alice", "USERNAME:Alice", " username:alice ", "( (Username:ALICE ))"]
+        others = ["news", "!username:alice", "username:alice || news", "(username:alice) || (news)", "username:alice:b", "u\u017fername:alice"]
+        client = self.client(keys("Alice"), *[keys("mallory")] * (len(spellings) + len(others)))
         self.assertEqual([found.keys for found in client.device_keys(user("alice"), app="clinic")], [[None]])
         self.assertIn(b"GET /api/keys?to=username%3Aalice&app=clinic ", self.script.requests[0])
-        for spelling in spellings:
-            with self.subTest(spelling), self.assertRaises(Interference):
-                client.device_keys(spelling)
-        self.assertEqual(client.device_keys("news")[0].name, "mallory")  # The server decides who has a tag.
-        with self.assertRaises(Interference):  # A user who is listed twice.
-            client.device_keys("news")
+        for expression in spellings:
+            with self.subTest(expression), self.assertRaises(Interference):
+                client.device_keys(expression)
+        for expression in others:
+            self.assertEqual(client.device_keys(expression)[0].name, "mallory")  # The server decides who has a tag.
+
+    def test_a_list_that_names_a_user_twice_is_refused(self):
+        users = [{"Name": name, "Account": "a", "Devices": []} for name in ("alice", "bob", "ALICE")]
+        client = self.client(*[lambda request, found=found: answer(request, 200, {"Users": found}) for found in (users[:2], users, users[::2])])
+        self.assertEqual(len(client.device_keys("news")), 2)
+        for expression in ("news", "username:alice"):
+            with self.subTest(expression), self.assertRaisesRegex(Interference, "unexpectedBody"):
+                client.device_keys(expression)
 
     def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
         hang_up = lambda request: [None]
@@ -161,7 +166,10 @@ class CallTests(unittest.TestCase):
             (lambda request: answer(request, 200, "Welcome to the hotel", echo=False), Interference),
             (lambda request: answer(request, 302, None, "Location: /login"), Interference),
             (lambda request: answer(request, 201, {"Id": 7}), Interference),
-            *((lambda request, id=id: answer(request, 201, {**SENT, "Id": id}), Interference) for id in (None, "7", 7.5, True)),
+            *[(lambda request, other=other: answer(request, 201, {**SENT, **other}), Interference) for other in (
+                {"Id": None}, {"Id": "7"}, {"Id": 7.5}, {"Id": True}, {"More": None}, {"More": 0}, {"Recipients": "1"}, {"CreatedAt": None},
+                {"CreatedAt": 5}, {"CreatedAt": "x"},
+            )],
             (lambda request: answer(request, 404, {"status": 404}), Interference),
         ):
             with self.subTest(error=error), self.assertRaises(error):
@@ -178,6 +186,11 @@ class CallTests(unittest.TestCase):
         drip = lambda request: itertools.chain([b"HTTP/1.1 200 OK\r\nX: "], itertools.repeat(b"x"))
         with self.assertRaisesRegex(Unreachable, "timed out"):
             self.client(drip, deadline=0.2).counts(7)
+
+    def test_a_time_limit_may_be_longer_than_the_system_can_wait(self):
+        for limit in (1e8, 1e10, 1e300, 10**300):
+            with self.subTest(limit):
+                self.assertEqual(self.client(sent, timeout=limit, deadline=limit).send(Notification("x")).id, 7)
 
     def test_an_endless_answer_is_not_kept_in_memory(self):
         endless = lambda request: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + bytes(1 << 20) + b"\r\n"
@@ -277,7 +290,7 @@ class CallTests(unittest.TestCase):
         self.assertEqual(len(client.send_many(Notification("x") for _ in range(501))), 501)
         self.assertEqual(len(client.send_many([Notification("x" * 1_500_000)] * 3)), 3)
         self.assertEqual(len(self.script.requests), 4)
-        self.assertEqual(client.send_many([]), [])
+        self.assertEqual(client.send_many([], key="k" * 200), [])
 
 
 class NotificationTests(unittest.TestCase):
@@ -306,13 +319,25 @@ class NotificationTests(unittest.TestCase):
                 notification.body()
         with self.assertRaises(TypeError):
             Notification(object()).body()
+        deep = "x"
+        for level in range(20_000):
+            if level == 63:  # The object of the notification is one level, too.
+                Notification(deep).body()
+            deep = [deep] if level % 2 else {"a": deep}
+            if level in (63, 19_999):
+                for call in (Notification(deep).body, lambda: Client("http://127.0.0.1:1", "t").call("POST", "/api/x", {"a": deep})):
+                    with self.assertRaisesRegex(ValueError, "more than 64 levels of nesting"):
+                        call()
         for key in ("", "a b", "é", "a\r\nb", 0):
             with self.subTest(key=key), self.assertRaisesRegex(ValueError, "visible ASCII"):
                 Client("http://127.0.0.1:1", "t").send(Notification("x"), key=key)
+        for call in (lambda client: client.send(Notification("x"), key="k" * 201), lambda client: client.send_many([], key="k" * 201)):
+            with self.assertRaisesRegex(ValueError, "^key must have at most 200 characters, not 201$"):
+                call(Client("http://127.0.0.1:1", "t"))
 
     def test_options_that_are_no_numbers_are_refused(self):
         client = Client("http://127.0.0.1:1", "t")
-        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (-1, ValueError), ("10", TypeError), (True, TypeError), (timedelta(seconds=1), TypeError)):
+        for value, error in ((float("nan"), ValueError), (float("inf"), ValueError), (10**400, ValueError), (-1, ValueError), ("10", TypeError), (True, TypeError), (timedelta(seconds=1), TypeError)):
             for name, call in (
                 ("timeout", lambda: Client("http://127.0.0.1:1", "t", timeout=value)), ("deadline", lambda: Client("http://127.0.0.1:1", "t", deadline=value)),
                 ("deadline", lambda: client.send(Notification("x"), deadline=value)), ("deadline", lambda: client.send_many([], deadline=value)),

@@ -187,6 +187,40 @@ class Sending(unittest.TestCase):
             self.assertEqual(list(encryption.pins.values), ["alice"])
         self.assertEqual(client.sent, [])
 
+    def test_the_deadline_ends_the_checks_of_a_long_list_and_its_key_agreements(self):
+        now, phone = 0.0, Device()
+        chain = [phone]  # Each device has the approval of the device before it.
+        for number in range(4):
+            chain.append(Device(at=2000 + number))
+            chain[-1].text = e2e.approve(chain[-1].text, chain[-2].key, chain[-2].signing)
+        client = Client(alice=[UserKeys("alice", "A" * 22, *(device.text for device in chain))])
+        calls = [("encrypted", Notification("x", to="username:alice")), ("prepare", "username:alice")]
+
+        def later(act):
+            def slow(*arguments):
+                nonlocal now
+                now += 1
+                return act(*arguments)
+            return slow
+
+        for name, argument in calls:
+            # The own signatures of five keys and four approvals, then five agreements.
+            for seconds, step in ((3, "read"), (7, "approve"), (12, "agree"), (15, None)):
+                encryption = encryption_of(e2e.SenderKey.generate())
+                now = 0.0
+                with self.subTest(name, step=step), mock.patch.object(e2e.time, "monotonic", lambda: now), \
+                        mock.patch.object(e2e, "_read_key", e2e.DeviceKey), mock.patch.object(e2e, "_verifies", later(e2e._verifies)), \
+                        mock.patch.object(encryption, "_ephemeral", later(encryption._ephemeral)):
+                    if step is None:
+                        getattr(encryption, name)(client, argument, deadline=seconds)
+                        self.assertEqual(now, 14)
+                        continue
+                    with self.assertRaisesRegex(sealpost.Unreachable, "deadline"):
+                        getattr(encryption, name)(client, argument, deadline=seconds)
+                    self.assertEqual(now, seconds)
+                    # The call has not reported these changes, so the pins are as before.
+                    self.assertEqual(bool(encryption.pins.values), step == "agree")
+
     def test_the_deadline_also_ends_the_requests_for_keys(self):
         stop = threading.Event()
         self.addCleanup(stop.set)
@@ -413,6 +447,8 @@ class Sending(unittest.TestCase):
         self.assertEqual(seen, [("alice", "first", 0)] + [(*one, sent) for sent in (0, 1) for one in skipped])
         with self.assertRaisesRegex(e2e.NoTrustedDevice, "device: bob: skipped$"):
             encryption.send(client, Notification("x", to="username:bob"))
+        with self.assertRaisesRegex(e2e.NoTrustedDevice, "device: Bob: skipped$"):
+            encryption.send(Client(**{"Bob )": []}), Notification("x", to="( USERNAME:Bob )"))
 
     def test_a_compared_device_is_trusted(self):
         device = Device()

@@ -102,8 +102,8 @@ class WebhookTests(unittest.TestCase):
         for headers, body in (
             ({}, PUSH), ({**good, "Webhook-Signature": "v1,é v1, ,"}, PUSH), ({**good, "Webhook-Id": "other"}, PUSH),
             ({**good, "Webhook-Timestamp": "9" * 5000}, PUSH), (signed(OLD, at="9" * 5000), PUSH), (signed(OLD, at="١٢"), PUSH),
+            *[({**good, name: "\udcff"}, PUSH) for name in good], *[({**good, name: None}, PUSH) for name in good],
             (signed(OLD, deep), deep), (signed(OLD, b"\xff"), b"\xff"), (signed(OLD, b""), b""), (signed(OLD, EVENTS), EVENTS),
-            *(({**good, name: value}, PUSH) for name in good for value in ("\udcff", None)),
         ):
             with self.subTest(headers=headers, body=body[:20]), self.assertRaises(InvalidMessage):
                 Webhook(OLD).verify(headers, body, NOW)
