@@ -244,7 +244,7 @@ public final class Encryption {
         if (!fits(payload, MAXIMUM_LEVELS)) {
             throw new IllegalArgumentException("the payload has more than " + MAXIMUM_LEVELS + " levels of nesting");
         }
-        byte[] plain = Notification.bytes(payload);
+        byte[] plain = payload.bytes();
         if (plain.length > maximumPayload) {
             throw new IllegalArgumentException("the payload has " + plain.length
                     + " bytes of JSON text; an end-to-end payload has at most " + maximumPayload);

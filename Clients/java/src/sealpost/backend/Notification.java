@@ -1,13 +1,8 @@
 package sealpost.backend;
 
-import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.regex.Matcher;
@@ -126,16 +121,7 @@ public final class Notification {
      * an idempotency key requires.
      */
     byte[] body() {
-        return bytes(json);
-    }
-
-    static byte[] bytes(Json json) {
-        try {
-            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(json.toString()));
-            return Arrays.copyOf(bytes.array(), bytes.limit());
-        } catch (CharacterCodingException error) {
-            throw new IllegalArgumentException("a text of the notification has half a surrogate pair", error);
-        }
+        return json.bytes();
     }
 
     private Notification with(String name, Json value) {
