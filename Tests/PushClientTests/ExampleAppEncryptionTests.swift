@@ -79,6 +79,19 @@ import Testing
         #expect(try await client.devices().first?.key?.fingerprint == model.fingerprint)
     }
 
+    @Test(arguments: ["device keys", "account", "token"])
+    func anInterruptedSignInLeavesNoClient(secret: String) async throws {
+        _ = await self.signedIn()
+        // Only a sign-in without keys makes new ones.
+        if secret == "device keys" { try self.secrets.write(nil, as: secret) }
+        self.secrets.failing.withLock { $0 = secret }
+        await InboxModel(self.place).signIn("alice", "correct horse")
+        #expect(try self.place.client() == nil)
+        self.secrets.failing.withLock { $0 = nil }
+        let model = await self.signedIn()
+        #expect(model.advice == nil && model.fingerprint != nil)
+    }
+
     /// The keychain survives when the user uninstalls the app, but the ids of opened messages do
     /// not.
     @Test func aReinstalledAppMakesNewKeys() async throws {

@@ -12,9 +12,14 @@ import Testing
     /// Keeps secrets in memory, in place of the keychain.
     final class StoredSecrets: Secrets {
         private let values = Locked<[String: Data]>([:])
+        /// The name of the secret that cannot be stored; as if the app had ended before it.
+        let failing = Locked<String?>(nil)
 
         func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }
-        func write(_ secret: Data?, as name: String) throws { self.values.withLock { $0[name] = secret } }
+        func write(_ secret: Data?, as name: String) throws {
+            if secret != nil, self.failing.withLock({ $0 == name }) { throw CocoaError(.fileWriteUnknown) }
+            self.values.withLock { $0[name] = secret }
+        }
         var names: Set<String> { self.values.withLock { Set($0.keys) } }
     }
 

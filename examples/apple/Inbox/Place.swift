@@ -40,9 +40,12 @@ struct Place: Sendable {
         }
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let session = try await self.client(.challenged(username: name, password: password)).signIn()
+        // If the app ends before all values are stored, there is no client, and the user signs in
+        // again. Otherwise a client could have values of two users.
+        try self.secrets.write(nil, as: "token")
         let hasNewKeys = try self.makeDeviceKeys(for: session.account)
-        try self.secrets.write(Data(session.token.utf8), as: "token")
         try self.secrets.write(Data(name.utf8), as: "account")
+        try self.secrets.write(Data(session.token.utf8), as: "token")
         let client = try self.client()
         // The next registration is then a new one, which gives the new keys to the server. If this
         // call fails, the registration reports the new keys as replaced, and the app sets them.
