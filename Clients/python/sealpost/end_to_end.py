@@ -11,7 +11,6 @@ import collections.abc
 import functools
 import hashlib
 import hmac
-import json
 import math
 import numbers
 import re

@@ -410,11 +410,7 @@ final class EndToEndTests {
             Thread other = new Thread(() -> encryption[0].send(script.client(), notification));
             encryption[0] = new Encryption(SENDER, new Pins(), changes -> {
                 other.start();
-                try {
-                    other.join(500);
-                } catch (InterruptedException error) {
-                    throw new IllegalStateException(error);
-                }
+                join(other, 500);
                 order.add("reported");
             });
             encryption[0].send(script.client(), notification);
@@ -448,11 +444,7 @@ final class EndToEndTests {
                 reports.add(changes.get(0).user);
                 if (other.getState() != Thread.State.NEW) return;
                 other.start();
-                try {
-                    other.join(60_000);
-                } catch (InterruptedException error) {
-                    throw new IllegalStateException(error);
-                }
+                join(other, 60_000);
                 reports.add("all calls have ended: " + ends.size());
             });
             encryption[0].send(script.client(), Notification.of("x").to(Notification.user("alice")));
@@ -481,11 +473,7 @@ final class EndToEndTests {
                     stack = Arrays.toString(other.getStackTrace());
                 }
                 other.interrupt();
-                try {
-                    other.join(60_000);
-                } catch (InterruptedException error) {
-                    throw new IllegalStateException(error);
-                }
+                join(other, 60_000);
                 ends.add("reported");
             });
             encryption[0].send(script.client(), notification);
@@ -698,5 +686,14 @@ final class EndToEndTests {
         equal(first[7].substring(0, 22 + 80), second[7].substring(0, 22 + 80));
         that(!first[4].equals(second[4]) && !first[6].equals(second[6]), "each payload has a message and a key of its own");
         fails(IllegalArgumentException.class, () -> encryption.encrypt(Json.of("x"), List.of(), "default"));
+    }
+
+    /** Waits in the app's {@code changed}, which may throw no checked exception. */
+    private static void join(Thread thread, long milliseconds) {
+        try {
+            thread.join(milliseconds);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
     }
 }
