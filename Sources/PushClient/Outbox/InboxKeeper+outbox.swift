@@ -27,17 +27,8 @@ extension InboxKeeper {
         try self.changeOutbox { $0.index.finish(keys) }
     }
 
-    func fail(_ keys: Set<UUID>, _ code: String?) throws {
-        try self.changeOutbox { $0.index.fail(keys, code) }
-    }
-
-    /// Records that a proxy refuses a task. Anybody can forge its answer, so the task still waits.
-    func failForNow(_ key: UUID, _ code: String) throws {
-        try self.changeOutbox { draft in
-            let tasks = draft.index.outbox
-            draft.index.fail([key], code)
-            draft.index.outbox = tasks
-        }
+    func fail(_ keys: Set<UUID>, _ code: String?, isFinal: Bool = true) throws {
+        try self.changeOutbox { $0.index.fail(keys, code, isFinal: isFinal) }
     }
 
     func discard(_ failure: Outbox.Failure) throws {

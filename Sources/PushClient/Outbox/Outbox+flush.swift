@@ -48,9 +48,10 @@ extension Outbox {
             } catch PushClientError.interference(let found)
                 where first.kind == .send && found.kind == .missingEcho && found.status == 413
             {
-                // A proxy's refusal must not block the other tasks.
+                // A proxy's refusal must not block the other tasks. Anybody can forge its answer,
+                // so the task still waits.
                 tooLarge.insert(first.key)
-                try await self.client.inbox.failForNow(first.key, ProblemCode.payloadTooLarge.rawValue)
+                try await self.client.inbox.fail([first.key], ProblemCode.payloadTooLarge.rawValue, isFinal: false)
             }
         }
     }

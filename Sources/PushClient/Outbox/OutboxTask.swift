@@ -42,11 +42,11 @@ extension AccountIndex {
         self.failures.removeAll { keys.contains($0.key) }
     }
 
-    /// Ends tasks that will never be done and records them as failures until the app discards
-    /// them.
-    mutating func fail(_ keys: Set<UUID>, _ code: String?) {
+    /// Records tasks as failures until the app discards them. Ends them, if `isFinal`.
+    mutating func fail(_ keys: Set<UUID>, _ code: String?, isFinal: Bool) {
         let failed = self.outbox.filter { keys.contains($0.key) }
-        self.finish(keys)
+        self.failures.removeAll { keys.contains($0.key) }
+        if isFinal { self.outbox.removeAll { keys.contains($0.key) } }
         // The server's own codes are shorter. A longer code would leave less space for
         // notifications in the index.
         let code = code.map { String(decoding: $0.utf8.prefix(OutboxTask.maximumCode), as: UTF8.self) }
